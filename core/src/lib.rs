@@ -1,0 +1,23 @@
+//! Leases with fencing tokens: locks and semaphores that cross processes, machines and languages.
+//!
+//! A lock that crosses processes is a lease: one holder at a time, for a lifetime that the holder
+//! declares and keeps renewing. Nobody can stop two processes from both believing that they hold
+//! it. What a [token](Lock::fence) that only rises stops is two of them doing the work: whatever
+//! the lock protects remembers the highest token it has seen and refuses a lower one.
+//!
+//! ```
+//! use fencehold::{Client, LockOptions};
+//! use std::time::Duration;
+//!
+//! let client = Client::open("memory:")?;
+//! let lock = client.lock("reports/nightly", LockOptions::ttl(Duration::from_secs(30)))?;
+//! if lock.acquire()?.is_granted() {
+//!     while lock.keep_alive() {
+//!         // One step of the work; `lock.fence()` goes along with every write.
+//!         let _fence = lock.fence()?;
+//!         break;
+//!     }
+//!     lock.release()?;
+//! }
+//! # Ok::<(), fencehold::Error>(())
+//! ```
