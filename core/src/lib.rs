@@ -21,3 +21,33 @@
 //! }
 //! # Ok::<(), fencehold::Error>(())
 //! ```
+
+mod backend;
+mod cancel;
+mod clock;
+mod duration;
+mod error;
+mod futex;
+mod info;
+mod kv;
+mod log;
+mod name;
+mod owner;
+mod process;
+mod token;
+mod ttl;
+mod wait;
+
+pub use backend::Crash;
+pub use cancel::Cancel;
+pub use error::{Error, Kind, Result, Retry};
+pub use info::{Holder, LockInfo, Refusal, RefusalReason, ReleaseId, Waiter, rfc3339, unix_millis};
+pub use log::{Level, set_log};
+pub use name::LockName;
+pub use owner::Owner;
+pub use token::Token;
+pub use ttl::Ttl;
+pub use wait::Wait;
+
+/// The version of this library.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
