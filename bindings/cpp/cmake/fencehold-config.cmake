@@ -1,0 +1,35 @@
+# find_package(fencehold) defines the target fencehold::fencehold: the shared library with fencehold.h and fencehold.hpp.
+# With `set(fencehold_USE_STATIC_LIBS ON)` before it: the static library.
+# The prefix is where this file lies, so that the installed tree can be moved.
+get_filename_component(_fencehold_lib "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+get_filename_component(_fencehold_prefix "${_fencehold_lib}/.." ABSOLUTE)
+
+if(NOT TARGET fencehold::fencehold)
+    if(fencehold_USE_STATIC_LIBS)
+        set(_fencehold_file "${_fencehold_lib}/libfencehold.a")
+        set(_fencehold_type STATIC)
+    else()
+        set(_fencehold_file "${_fencehold_lib}/libfencehold.so")
+        set(_fencehold_type SHARED)
+    endif()
+    foreach(_fencehold_needed "${_fencehold_file}" "${_fencehold_prefix}/include/fencehold.hpp")
+        if(NOT EXISTS "${_fencehold_needed}")
+            set(fencehold_FOUND FALSE)
+            set(fencehold_NOT_FOUND_MESSAGE "${_fencehold_needed} is missing from the installation")
+            return()
+        endif()
+    endforeach()
+    add_library(fencehold::fencehold ${_fencehold_type} IMPORTED)
+    set_target_properties(fencehold::fencehold PROPERTIES
+        IMPORTED_LOCATION "${_fencehold_file}"
+        INTERFACE_INCLUDE_DIRECTORIES "${_fencehold_prefix}/include")
+    if(fencehold_USE_STATIC_LIBS)
+        set_target_properties(fencehold::fencehold PROPERTIES INTERFACE_LINK_LIBRARIES "pthread;dl;m")
+    endif()
+endif()
+set(fencehold_FOUND TRUE)
+unset(_fencehold_lib)
+unset(_fencehold_prefix)
+unset(_fencehold_file)
+unset(_fencehold_type)
+unset(_fencehold_needed)
