@@ -38,8 +38,8 @@ struct ClientOptions {
     std::string label{};           ///< For people who look at the store; empty: the program's name.
 };
 
-/// A store and what talks to it. Opening does no I/O. Destroying it closes it, without throwing; its locks
-/// may live longer and are not held any more.
+/// A store and what talks to it. Opening does no I/O. Its locks may live longer: they go on, unless close()
+/// has ended them.
 class Client {
   public:
     /// @param url Such as `file:/var/lib/fencehold`, `memory:`. Empty: `FENCEHOLD_URL`, else the one line of
@@ -100,7 +100,7 @@ class Client {
     /// @throws HeldError, TimedOutError; what lock() and Lock::acquire() throw.
     Lock acquire(std::string_view name, const LockOptions &options) const {
         auto lock = this->lock(name, options);
-        static_cast<void>(lock.enter(FH_DEFAULT_WAIT));
+        lock.enter(FH_DEFAULT_WAIT);
         return lock;
     }
 

@@ -303,6 +303,7 @@ class ErrorSlot {
     ~ErrorSlot() { fh_error_free(error_); }
 
     fh_error **out() noexcept { return &error_; }
+    const fh_error *get() const noexcept { return error_; }
     explicit operator bool() const noexcept { return error_ != nullptr; }
 
     /// The error as data; `status` is what the function answered.

@@ -145,11 +145,8 @@ inline std::vector<Holder> holders(const fh_info *info, std::size_t lock) {
 
 inline std::vector<Waiter> waiters(const fh_info *info, std::size_t lock) {
     std::vector<Waiter> all;
-    const auto count = fh_info_waiter_count(info, lock);
-    all.reserve(count);
-    for (std::size_t index = 0; index < count; ++index) {
-        fh_waiter waiter = FH_WAITER_INIT;
-        if (fh_info_waiter(info, lock, index, &waiter) != FH_OK) break;
+    fh_waiter waiter = FH_WAITER_INIT;
+    for (std::size_t index = 0; fh_info_waiter(info, lock, index, &waiter) == FH_OK; ++index) {
         all.push_back({waiter.position, std::string{view(waiter.owner)}, text(waiter.label), time(waiter.since_ms)});
     }
     return all;

@@ -92,7 +92,7 @@ class Lock {
     /// @throws HeldError, TimedOutError and what acquire() throws.
     void lock() {
         const auto own = fh_lock_wait_ms(c_ptr());
-        static_cast<void>(enter(own == FH_DEFAULT_WAIT ? FH_FOREVER : own));
+        enter(own == FH_DEFAULT_WAIT ? FH_FOREVER : own);
     }
     /// One try, whatever the handle's own wait. @throws what acquire() throws.
     [[nodiscard]] bool try_lock() { return acquire(Wait::no()); }
@@ -105,7 +105,12 @@ class Lock {
         return try_lock_for(time - C::now());
     }
     /// release() without exceptions: a failure goes to the log and to last_error(). At most 2 s.
-    void unlock() noexcept { fh_lock_unlock(c_ptr()); }
+    void unlock() noexcept {
+        detail::ErrorSlot error;
+        if (fh_lock_release(c_ptr(), error.out()) < FH_OK) {
+            detail::log(LogLevel::warn, detail::view(fh_error_message(error.get())));
+        }
+    }
 
     /// Calls `body` with the lock held and gives back the hold that this call took. Never calls it without.
     ///
@@ -114,15 +119,20 @@ class Lock {
     ///         release; all three carry what the body returned as `value<T>()`. Also what acquire() throws.
     template <class F> auto run(F &&body, Wait wait = {}) -> Run<std::invoke_result_t<F &>> {
         Run<std::invoke_result_t<F &>> result;
-        if (!acquire(wait)) {
-            result.refusal = refusal();
-            return result;
+        std::uint64_t epoch = 0;
+        {
+            detail::ErrorSlot error;
+            const auto status = fh_lock_take(c_ptr(), wait.ms(), nullptr, &epoch, error.out());
+            if (status == FH_HELD || status == FH_TIMED_OUT) {
+                result.refusal = error.data(status)->refusal;
+                return result;
+            }
+            detail::check(status, error);
         }
-        const auto epoch = fh_lock_epoch(c_ptr());
         try {
             detail::call_body(result, body);
         } catch (...) {
-            static_cast<void>(fh_lock_leave(c_ptr(), epoch, nullptr));
+            fh_lock_leave(c_ptr(), epoch, nullptr);
             throw;
         }
         detail::ErrorSlot error;
@@ -157,7 +167,7 @@ class Lock {
     /// Calls `handler` once a hold when the lease is lost, after held() has become false; at once if it is
     /// lost already. It stays for the next hold and lives as long as the handle. It is called on the thread
     /// `fencehold` (background handles) or inside the call that found out, holding nothing; it may call
-    /// any function of the handle but must not destroy it. What it throws goes to the log.
+    /// any function of the handle and destroy it. What it throws goes to the log.
     void on_lost(std::function<void(LostReason)> handler) {
         using Handler = std::function<void(LostReason)>;
         auto owned = std::make_unique<Handler>(std::move(handler));
@@ -241,12 +251,10 @@ class Lock {
         return detail::answer(fh_lock_acquire(c_ptr(), wait.ms(), cancel, error.out()), error);
     }
 
-    /// Takes the permit or throws; answers the number of the hold.
-    std::uint64_t enter(std::uint64_t wait_ms) {
-        std::uint64_t epoch = 0;
+    /// Takes the permit or throws.
+    void enter(std::uint64_t wait_ms) {
         detail::ErrorSlot error;
-        detail::check(fh_lock_enter(c_ptr(), wait_ms, nullptr, &epoch, error.out()), error);
-        return epoch;
+        detail::check(fh_lock_take(c_ptr(), wait_ms, nullptr, nullptr, error.out()), error);
     }
 
     static void call_handler(const std::function<void(LostReason)> &handler, const fh_lock *lock,

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -58,7 +57,7 @@ inline void call_log(const LogFunction &function, LogLevel level, std::string_vi
     }
 }
 
-inline void log(LogLevel level, const std::string &message) noexcept {
+inline void log(LogLevel level, std::string_view message) noexcept {
     try {
         if (const auto function = log_place().get()) call_log(*function, level, message);
     } catch (...) { // NOLINT: see call_log

@@ -240,21 +240,32 @@ TEST_CASE("step_aside lets a waiter in and comes back behind it") {
     CHECK(mine.fence() > between);
 }
 
-TEST_CASE("close gives back and ends the handles; locks may outlive their client") {
+TEST_CASE("close gives back and ends the handles") {
     const auto url = test::fresh_memory();
-    std::optional<Client> a{std::in_place, url};
+    Client a{url};
     const Client b{url};
-    auto lock = a->lock("n", {30s});
+    auto lock = a.lock("n", {30s});
     REQUIRE(lock.acquire());
-    a->close();
+    a.close();
     CHECK_FALSE(lock.held());
     CHECK_FALSE(lock.keep_alive());
     CHECK(b.holders("n").empty());
-    CHECK_THROWS_AS(a->ping(), InvalidError);
-    a->close();
-    a.reset();
+    CHECK_THROWS_AS(a.ping(), InvalidError);
+    CHECK_THROWS_AS(static_cast<void>(lock.acquire()), InvalidError);
+    a.close();
     CHECK_FALSE(lock.release());
+}
+
+TEST_CASE("locks outlive their client") {
+    std::optional<Client> client{std::in_place, test::fresh_memory()};
+    auto lock = client->lock("n", {30s});
+    REQUIRE(lock.acquire());
+    client.reset();
+    CHECK(lock.held());
+    CHECK(lock.keep_alive());
     CHECK(lock.name() == "n");
+    CHECK(lock.release());
+    CHECK(lock.acquire());
 }
 
 TEST_CASE("a moved handle holds on; the one assigned over gives back") {
