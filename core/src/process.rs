@@ -156,6 +156,22 @@ pub(crate) fn pid() -> u32 {
     std::process::id()
 }
 
+/// The name of the user that this process runs as.
+pub(crate) fn user() -> String {
+    let mut entry = std::mem::MaybeUninit::<libc::passwd>::uninit();
+    let mut buffer = vec![0 as libc::c_char; 4096];
+    let mut found = ptr::null_mut();
+    // SAFETY: every pointer is valid for the sizes given; `found` is null unless `entry` was filled.
+    unsafe {
+        let id = libc::geteuid();
+        let answer = libc::getpwuid_r(id, entry.as_mut_ptr(), buffer.as_mut_ptr(), buffer.len(), &mut found);
+        if answer == 0 && !found.is_null() && !(*found).pw_name.is_null() {
+            return std::ffi::CStr::from_ptr((*found).pw_name).to_string_lossy().into_owned();
+        }
+        id.to_string()
+    }
+}
+
 /// The name of this host.
 pub(crate) fn host() -> String {
     let mut buffer = [0u8; 256];

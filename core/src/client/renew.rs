@@ -1,0 +1,169 @@
+//! Renewing: at checkpoints and in the background.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::lock::LockInner;
+use super::options::Renewal;
+use crate::backend::{Hold, Renewed};
+use crate::clock::{Clock, Moment};
+use crate::keeper::{self, Kept};
+use crate::log::warn_user;
+use crate::machine::lease::{Attempt, Due, RenewStep};
+use crate::{Kind, process};
+
+impl LockInner {
+    /// The slow path of `keep_alive`.
+    #[cold]
+    pub(super) fn keep_alive_when_due(&self) -> bool {
+        if !self.is_here() {
+            return false;
+        }
+        let core = self.look(self.core());
+        let due = {
+            let mut core = core;
+            let now = self.clock.now();
+            let due = core.lease.tick(now);
+            if due == Due::Renewal && self.renewal == Renewal::Checkpoint {
+                if let Some(attempt) = core.lease.begin_renewal(now) {
+                    self.publish(&core);
+                    drop(core);
+                    self.renew(attempt);
+                }
+                due
+            } else if due == Due::Renewal && self.renewal == Renewal::CheckpointStarted {
+                drop(core);
+                self.start_renewal();
+                due
+            } else {
+                due
+            }
+        };
+        match due {
+            Due::NotHeld | Due::Lost(_) => false,
+            Due::Nothing { .. } | Due::Renewal => {
+                let core = self.look(self.core());
+                core.lease.is_held(self.clock.now())
+            }
+        }
+    }
+
+    /// Sends one renewal and tells the machine what came of it.
+    pub(super) fn renew(&self, attempt: Attempt) {
+        let Attempt { epoch, hold, until } = attempt;
+        let sent = self.clock.now();
+        let until = until.min(sent.after(self.client.request_timeout()));
+        let answer = self.backend().renew(&self.ask(), hold, until);
+        let now = self.clock.now();
+        let mut core = self.core();
+        match answer {
+            Ok(Renewed::Renewed { token }) => {
+                let before = core.lease.last_success();
+                match core.lease.renewed(now, epoch, sent, token) {
+                    RenewStep::Continues => core.last_error = None,
+                    RenewStep::Stale => {}
+                    RenewStep::Late { newly_lost } => {
+                        if newly_lost {
+                            let error = self.answered_too_late_error("a renewal");
+                            let deadline = before.map_or(now, |(_, deadline)| deadline);
+                            core.last_error = Some(error.with_late_by(now.since(deadline)));
+                            core = self.was_lost(core, crate::LostReason::Expired);
+                        }
+                        drop(core);
+                        // It revives nothing, so others need not wait for it to end.
+                        let late = Hold { slot: hold.slot, token };
+                        let _ = self.backend().release(&self.ask(), late, now.after(Duration::from_secs(1)));
+                        core = self.core();
+                    }
+                }
+            }
+            Ok(Renewed::Lost(holders)) => {
+                if core.lease.refused(now, epoch) {
+                    core.last_error = Some(self.renewal_refused_error(&holders));
+                    core = self.was_lost(core, crate::LostReason::Renew);
+                }
+            }
+            Err(error) => {
+                let error = self.describe(error);
+                if error.kind() == Kind::Internal {
+                    warn_user!("{error}");
+                }
+                core.last_error = Some(error);
+                core.lease.could_not_ask(now, epoch, process::random_u64() as u32);
+            }
+        }
+        self.publish(&core);
+        drop(self.look(core));
+    }
+
+    /// Has the keeper send the renewal that is due.
+    fn start_renewal(&self) {
+        let Some(me) = self.session.held().into_iter().find(|held| std::ptr::eq(&raw const **held, self)) else {
+            return;
+        };
+        let epoch = self.core().lease.epoch();
+        let kept: Arc<dyn Kept> = me.clone();
+        if self.clock.is_manual() {
+            me.keep(epoch);
+        } else if !keeper::schedule(Arc::downgrade(&kept), epoch, Moment::default()) {
+            me.keep(epoch);
+        }
+    }
+
+    /// Has the keeper look after the hold that was just granted.
+    pub(super) fn keep_in_background(self: &Arc<Self>, epoch: u64, next: Moment) {
+        if self.renewal == Renewal::Background && matches!(self.clock, Clock::Boot) {
+            let kept: Arc<dyn Kept> = self.clone();
+            keeper::schedule(Arc::downgrade(&kept), epoch, next);
+        }
+    }
+
+    /// When something is due on a background handle with a manual clock.
+    pub(super) fn next_background_step(&self) -> Option<Moment> {
+        let mut core = self.core();
+        let now = self.clock.now();
+        if self.renewal != Renewal::Background {
+            return core.lease.deadline().filter(|_| core.lease.last_success().is_some());
+        }
+        match core.lease.tick(now) {
+            Due::Nothing { until } => Some(until),
+            Due::Renewal => Some(now),
+            Due::Lost(_) | Due::NotHeld => None,
+        }
+    }
+
+    pub(super) fn step_in_background(&self) {
+        if self.renewal == Renewal::Background {
+            let epoch = self.core().lease.epoch();
+            self.keep(epoch);
+        }
+    }
+}
+
+impl Kept for LockInner {
+    fn keep(&self, epoch: u64) -> Option<Moment> {
+        let mut core = self.look(self.core());
+        if core.lease.epoch() != epoch {
+            return None;
+        }
+        let now = self.clock.now();
+        if let Some(attempt) = core.lease.begin_renewal(now) {
+            self.publish(&core);
+            drop(core);
+            self.renew(attempt);
+            core = self.core();
+        }
+        if self.renewal != Renewal::Background || core.lease.epoch() != epoch {
+            return None;
+        }
+        match core.lease.tick(self.clock.now()) {
+            Due::Nothing { until } => Some(until),
+            Due::Renewal => Some(self.clock.now()),
+            Due::Lost(reason) => {
+                drop(self.was_lost(core, reason));
+                None
+            }
+            Due::NotHeld => None,
+        }
+    }
+}
