@@ -1,0 +1,20 @@
+//! The C interface: every function of `fencehold.h`, and nothing else.
+//!
+//! One file per noun. Each function checks its pointers, calls the core and turns the result into a
+//! status and, where asked for, an [`error::fh_error`]. No panic passes the boundary: see [`boundary`].
+//! The header is made from this crate by its test `header`.
+
+#![allow(non_camel_case_types)]
+
+pub mod boundary;
+pub mod text;
+pub mod error;
+pub mod log;
+pub mod client;
+pub mod lock;
+pub mod cancel;
+pub mod info;
+pub mod txn;
+
+/// Negative: failed. Zero: done. Positive: an ordinary answer.
+pub type fh_status = i32;
