@@ -187,6 +187,19 @@ impl Error {
         Self::invalid(reason, detail)
     }
 
+    /// An error that a language binding found itself, about `lock` and `store` where they are known.
+    pub fn for_binding(
+        kind: Kind,
+        reason: &'static str,
+        detail: impl Into<Cow<'static, str>>,
+        lock: Option<&str>,
+        store: Option<&str>,
+    ) -> Self {
+        let error = Self::new(kind, reason, detail);
+        let error = lock.map_or_else(|| error.clone(), |lock| error.clone().on_lock(lock));
+        store.map_or_else(|| error.clone(), |store| error.clone().on_store(store))
+    }
+
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self

@@ -211,6 +211,13 @@ impl Refusal {
         Self { reason, holders, waiting }
     }
 
+    /// The refusal as a JSON object: `{"reason", "waiting", "holders"}`.
+    pub fn to_json(&self) -> String {
+        let now = SystemTime::now();
+        let holders: Vec<Value> = self.holders.iter().map(|holder| holder.json(now)).collect();
+        json!({ "reason": self.reason.id(), "waiting": self.waiting, "holders": holders }).to_string()
+    }
+
     /// Who holds it, in the words of a message: `held by web-2:4711:9f… (label "x") since …`.
     pub fn describe(&self) -> String {
         let mut text = match self.holders.first() {
