@@ -207,32 +207,6 @@ typedef struct {
 } fh_client_options;
 
 /**
- * How a handle behaves; all of it optional.
- */
-typedef struct {
-    /**
-     * Set by FH_LOCK_OPTIONS_INIT; fields are only appended.
-     */
-    size_t struct_size;
-    /**
-     * How long an acquire with FH_DEFAULT_WAIT waits; 0: one try; FH_FOREVER; FH_DEFAULT_WAIT: not given, one try.
-     */
-    uint64_t wait_ms;
-    /**
-     * Who the handle is to the store, unique per holder; minted if not given.
-     */
-    fh_str owner;
-    /**
-     * What the holder calls itself, for people; the client's label if not given.
-     */
-    fh_str label;
-    /**
-     * FH_FAIR, FH_REENTRANT, FH_BACKGROUND, FH_CRASH_EXPIRE, FH_RESUME.
-     */
-    uint32_t flags;
-} fh_lock_options;
-
-/**
  * Who holds a permit. What the store does not know is NULL or 0.
  */
 typedef struct {
@@ -296,157 +270,78 @@ typedef struct {
     int64_t since_ms;
 } fh_waiter;
 
+/**
+ * How a handle behaves; all of it optional.
+ */
+typedef struct {
+    /**
+     * Set by FH_LOCK_OPTIONS_INIT; fields are only appended.
+     */
+    size_t struct_size;
+    /**
+     * How long an acquire with FH_DEFAULT_WAIT waits; 0: one try; FH_FOREVER; FH_DEFAULT_WAIT: not given, one try.
+     */
+    uint64_t wait_ms;
+    /**
+     * Who the handle is to the store, unique per holder; minted if not given.
+     */
+    fh_str owner;
+    /**
+     * What the holder calls itself, for people; the client's label if not given.
+     */
+    fh_str label;
+    /**
+     * FH_FAIR, FH_REENTRANT, FH_BACKGROUND, FH_CRASH_EXPIRE, FH_RESUME.
+     */
+    uint32_t flags;
+} fh_lock_options;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /**
- * Reads a lifetime as people write it, such as "30s" or "1h30m", and checks its range.
+ * Makes a cancel object that nobody has triggered.
  *
- * @param text   The text, of text_len bytes.
- * @param ms     Not NULL. Gets the lifetime in milliseconds.
- * @return FH_OK. FH_ERR_INVALID with the reason locks_bad_ttl: no duration, no unit, or outside 100 ms to 24 h.
+ * @param cancel  Not NULL. Gets the object.
+ * @return FH_OK. FH_ERR_INVALID: cancel is NULL.
  * @since ABI 0
  */
-FH_API FH_MUST_USE fh_status fh_ttl_parse(const char *text, size_t text_len, uint64_t *ms, fh_error **error);
+FH_API FH_MUST_USE fh_status fh_cancel_new(fh_cancel **cancel);
 
 /**
- * Reads a wait as people write it: a duration such as "500ms", or "forever".
+ * Makes a cancel object that also asks a function, on the waiting thread, whether the wait should end.
  *
- * @param text   The text, of text_len bytes.
- * @param ms     Not NULL. Gets the wait in milliseconds; 0 is one try; FH_FOREVER.
- * @return FH_OK. FH_ERR_INVALID with the reason locks_bad_wait.
- * @since ABI 0
- */
-FH_API FH_MUST_USE fh_status fh_wait_parse(const char *text, size_t text_len, uint64_t *ms, fh_error **error);
-
-/**
- * What kind of thing went wrong: an FH_ERR_ value, or FH_HELD, FH_TIMED_OUT, FH_LOST. FH_OK for NULL.
+ * For languages whose signals or timeouts are only seen by asking their interpreter. The function is called about every
+ * interval_ms while a wait lasts, with nothing locked; it must not acquire through the handle that waits.
  *
- * @since ABI 0
- */
-FH_API int32_t fh_error_kind(const fh_error *error);
-
-/**
- * Whether the same call may be made again: an FH_RETRY_ value. 0 for NULL.
- *
- * @since ABI 0
- */
-FH_API int32_t fh_error_retry(const fh_error *error);
-
-/**
- * Of FH_ERR_IN_DOUBT: until when the lock may still be held at the latest, in milliseconds after 1970 UTC. Else 0.
- *
- * @since ABI 0
- */
-FH_API int64_t fh_error_until_ms(const fh_error *error);
-
-/**
- * Of FH_LOST: by how many milliseconds the work outlived the lease. -1 where that is not known.
- *
- * @since ABI 0
- */
-FH_API int64_t fh_error_late_by_ms(const fh_error *error);
-
-/**
- * What happened, for people: to which lock, on which store, and what to do. Never NULL.
- *
- * @return Borrowed until the error is freed.
- * @since ABI 0
- */
-FH_API const char *fh_error_message(const fh_error *error);
-
-/**
- * The stable id of the reason, for programs, such as "locks_bad_ttl". Never NULL.
- *
- * @return Borrowed until the error is freed.
- * @since ABI 0
- */
-FH_API const char *fh_error_reason(const fh_error *error);
-
-/**
- * The name of the lock it is about; NULL for none.
- *
- * @return Borrowed until the error is freed.
- * @since ABI 0
- */
-FH_API const char *fh_error_lock(const fh_error *error);
-
-/**
- * The store it is about, without credentials; NULL for none.
- *
- * @return Borrowed until the error is freed.
- * @since ABI 0
- */
-FH_API const char *fh_error_store(const fh_error *error);
-
-/**
- * The error behind this one; NULL for none.
- *
- * @return Borrowed until this error is freed; not to be freed itself.
- * @since ABI 0
- */
-FH_API const fh_error *fh_error_cause(const fh_error *error);
-
-/**
- * Of FH_HELD and FH_TIMED_OUT: who holds the lock, and why it was refused.
- *
- * @param info  NULL, or gets the holders as an fh_info of one lock; NULL if the answer is NULL.
- * @return "held", "contended", "timed_out", "held_here" or "owner_in_use"; a text that is never freed. NULL: this error has
- *         no refusal.
+ * @param fn              Not NULL. Answers 0 to go on, anything else to end the wait.
+ * @param user_data_free  NULL, or called once: when the object is freed and no wait uses it any more.
+ * @param cancel          Not NULL. Gets the object.
+ * @return FH_OK. FH_ERR_INVALID: a pointer was NULL or interval_ms was 0.
  * @since ABI 0
  */
 FH_API
-const char *fh_error_refusal(const fh_error *error,
-                             fh_info **info);
+FH_MUST_USE
+fh_status fh_cancel_new_polling(uint64_t interval_ms,
+                                int32_t (*fn)(void *user_data),
+                                void *user_data,
+                                void (*user_data_free)(void *user_data),
+                                fh_cancel **cancel);
 
 /**
- * Makes an error a second one that is freed by itself.
- *
- * @param copy  Not NULL. Gets the copy.
- * @return FH_OK. FH_ERR_INVALID: a pointer was NULL.
- * @since ABI 0
- */
-FH_API FH_MUST_USE fh_status fh_error_clone(const fh_error *error, fh_error **copy);
-
-/**
- * Frees an error; NULL does nothing.
+ * Ends every wait that was given this object, now and later. Async-signal-safe. NULL does nothing.
  *
  * @since ABI 0
  */
-FH_API void fh_error_free(fh_error *error);
+FH_API void fh_cancel_trigger(const fh_cancel *cancel);
 
 /**
- * The version of the library: major * 1000000 + minor * 1000 + patch. Compare with FH_VERSION_NUMBER.
+ * Frees a cancel object; NULL does nothing. A wait that was given it goes on without it.
  *
  * @since ABI 0
  */
-FH_API uint32_t fh_version_number(void);
-
-/**
- * Checks at start that the library is not older than the header that the program was built with.
- *
- * @param header_version  FH_VERSION_NUMBER.
- * @return FH_OK. FH_ERR_UNSUPPORTED: the library is older, or of another major version; the message has both numbers.
- * @since ABI 0
- */
-FH_API FH_MUST_USE fh_status fh_require_version(uint32_t header_version, fh_error **error);
-
-/**
- * Sends the library's log messages to a function; without this call they go nowhere.
- *
- * What is reported is what nobody asked for: a release that failed at the end of a scope, a loss handler that failed. The
- * function may be called from any thread, while nothing is locked. It must not register another log function. A forked
- * child starts without one.
- *
- * @param fn              NULL: nowhere. Its level is an FH_LOG_ value; message is good during the call only.
- * @param user_data_free  NULL, or called once when the function is replaced and its last call is over.
- * @since ABI 0
- */
-FH_API
-void fh_set_log(void (*fn)(int32_t level, const char *message, void *user_data),
-                void *user_data,
-                void (*user_data_free)(void *user_data));
+FH_API void fh_cancel_free(fh_cancel *cancel);
 
 /**
  * Opens a client: reads the URL and the options, and does no I/O.
@@ -565,6 +460,171 @@ fh_status fh_client_force_release(const fh_client *client,
  * @since ABI 0
  */
 FH_API FH_MUST_USE fh_status fh_client_advance(const fh_client *client, uint64_t ms, fh_error **error);
+
+/**
+ * What kind of thing went wrong: an FH_ERR_ value, or FH_HELD, FH_TIMED_OUT, FH_LOST. FH_OK for NULL.
+ *
+ * @since ABI 0
+ */
+FH_API int32_t fh_error_kind(const fh_error *error);
+
+/**
+ * Whether the same call may be made again: an FH_RETRY_ value. 0 for NULL.
+ *
+ * @since ABI 0
+ */
+FH_API int32_t fh_error_retry(const fh_error *error);
+
+/**
+ * Of FH_ERR_IN_DOUBT: until when the lock may still be held at the latest, in milliseconds after 1970 UTC. Else 0.
+ *
+ * @since ABI 0
+ */
+FH_API int64_t fh_error_until_ms(const fh_error *error);
+
+/**
+ * Of FH_LOST: by how many milliseconds the work outlived the lease. -1 where that is not known.
+ *
+ * @since ABI 0
+ */
+FH_API int64_t fh_error_late_by_ms(const fh_error *error);
+
+/**
+ * What happened, for people: to which lock, on which store, and what to do. Never NULL.
+ *
+ * @return Borrowed until the error is freed.
+ * @since ABI 0
+ */
+FH_API const char *fh_error_message(const fh_error *error);
+
+/**
+ * The stable id of the reason, for programs, such as "locks_bad_ttl". Never NULL.
+ *
+ * @return Borrowed until the error is freed.
+ * @since ABI 0
+ */
+FH_API const char *fh_error_reason(const fh_error *error);
+
+/**
+ * The name of the lock it is about; NULL for none.
+ *
+ * @return Borrowed until the error is freed.
+ * @since ABI 0
+ */
+FH_API const char *fh_error_lock(const fh_error *error);
+
+/**
+ * The store it is about, without credentials; NULL for none.
+ *
+ * @return Borrowed until the error is freed.
+ * @since ABI 0
+ */
+FH_API const char *fh_error_store(const fh_error *error);
+
+/**
+ * The error behind this one; NULL for none.
+ *
+ * @return Borrowed until this error is freed; not to be freed itself.
+ * @since ABI 0
+ */
+FH_API const fh_error *fh_error_cause(const fh_error *error);
+
+/**
+ * Of FH_HELD and FH_TIMED_OUT: who holds the lock, and why it was refused.
+ *
+ * @param info  NULL, or gets the holders as an fh_info of one lock; NULL if the answer is NULL.
+ * @return "held", "contended", "timed_out", "held_here" or "owner_in_use"; a text that is never freed. NULL: this error has
+ *         no refusal.
+ * @since ABI 0
+ */
+FH_API
+const char *fh_error_refusal(const fh_error *error,
+                             fh_info **info);
+
+/**
+ * Makes an error a second one that is freed by itself.
+ *
+ * @param copy  Not NULL. Gets the copy.
+ * @return FH_OK. FH_ERR_INVALID: a pointer was NULL.
+ * @since ABI 0
+ */
+FH_API FH_MUST_USE fh_status fh_error_clone(const fh_error *error, fh_error **copy);
+
+/**
+ * Frees an error; NULL does nothing.
+ *
+ * @since ABI 0
+ */
+FH_API void fh_error_free(fh_error *error);
+
+/**
+ * How many locks the answer is about. 0 for NULL.
+ *
+ * @since ABI 0
+ */
+FH_API size_t fh_info_count(const fh_info *info);
+
+/**
+ * The name of a lock of the answer; NULL where there is none.
+ *
+ * @param lock  0 to fh_info_count() - 1.
+ * @return Borrowed until the answer is freed.
+ * @since ABI 0
+ */
+FH_API const char *fh_info_name(const fh_info *info, size_t lock);
+
+/**
+ * How many wait in line for a lock of the answer.
+ *
+ * @since ABI 0
+ */
+FH_API size_t fh_info_waiting(const fh_info *info, size_t lock);
+
+/**
+ * How many hold a permit of a lock of the answer.
+ *
+ * @since ABI 0
+ */
+FH_API size_t fh_info_holder_count(const fh_info *info, size_t lock);
+
+/**
+ * A holder of a lock of the answer, by rising slot.
+ *
+ * @param index   0 to fh_info_holder_count() - 1.
+ * @param holder  Not NULL, begun with FH_HOLDER_INIT. Its texts are borrowed until the answer is freed.
+ * @return FH_OK. FH_ERR_INVALID: there is no such holder, or holder was not begun.
+ * @since ABI 0
+ */
+FH_API FH_MUST_USE fh_status fh_info_holder(const fh_info *info, size_t lock, size_t index, fh_holder *holder);
+
+/**
+ * One who waits for a lock of the answer, first come first. A refusal tells their number only.
+ *
+ * @param index   0 to fh_info_waiting() - 1.
+ * @param waiter  Not NULL, begun with FH_WAITER_INIT. Its texts are borrowed until the answer is freed.
+ * @return FH_OK. FH_ERR_INVALID: there is no such waiter, or waiter was not begun.
+ * @since ABI 0
+ */
+FH_API FH_MUST_USE fh_status fh_info_waiter(const fh_info *info, size_t lock, size_t index, fh_waiter *waiter);
+
+/**
+ * The answer as JSON: camelCase, times as RFC 3339 UTC, tokens as strings. Never NULL.
+ *
+ * Of fh_client_list() an object with "store", "at" and "locks"; of fh_client_holders() one lock; of a refusal an object with
+ * "reason", "waiting" and "holders". Members may be added.
+ *
+ * @return Borrowed until the answer is freed.
+ * @since ABI 0
+ */
+FH_API
+const char *fh_info_json(const fh_info *info);
+
+/**
+ * Frees an answer; NULL does nothing.
+ *
+ * @since ABI 0
+ */
+FH_API void fh_info_free(fh_info *info);
 
 /**
  * Makes a handle of a lock. Nothing is sent.
@@ -860,116 +920,56 @@ const char *fh_lock_refusal(const fh_lock *lock,
 FH_API FH_MUST_USE fh_error *fh_lock_last_error(const fh_lock *lock);
 
 /**
- * Makes a cancel object that nobody has triggered.
+ * The version of the library: major * 1000000 + minor * 1000 + patch. Compare with FH_VERSION_NUMBER.
  *
- * @param cancel  Not NULL. Gets the object.
- * @return FH_OK. FH_ERR_INVALID: cancel is NULL.
  * @since ABI 0
  */
-FH_API FH_MUST_USE fh_status fh_cancel_new(fh_cancel **cancel);
+FH_API uint32_t fh_version_number(void);
 
 /**
- * Makes a cancel object that also asks a function, on the waiting thread, whether the wait should end.
+ * Checks at start that the library is not older than the header that the program was built with.
  *
- * For languages whose signals or timeouts are only seen by asking their interpreter. The function is called about every
- * interval_ms while a wait lasts, with nothing locked; it must not acquire through the handle that waits.
+ * @param header_version  FH_VERSION_NUMBER.
+ * @return FH_OK. FH_ERR_UNSUPPORTED: the library is older, or of another major version; the message has both numbers.
+ * @since ABI 0
+ */
+FH_API FH_MUST_USE fh_status fh_require_version(uint32_t header_version, fh_error **error);
+
+/**
+ * Sends the library's log messages to a function; without this call they go nowhere.
  *
- * @param fn              Not NULL. Answers 0 to go on, anything else to end the wait.
- * @param user_data_free  NULL, or called once: when the object is freed and no wait uses it any more.
- * @param cancel          Not NULL. Gets the object.
- * @return FH_OK. FH_ERR_INVALID: a pointer was NULL or interval_ms was 0.
+ * What is reported is what nobody asked for: a release that failed at the end of a scope, a loss handler that failed. The
+ * function may be called from any thread, while nothing is locked. It must not register another log function. A forked
+ * child starts without one.
+ *
+ * @param fn              NULL: nowhere. Its level is an FH_LOG_ value; message is good during the call only.
+ * @param user_data_free  NULL, or called once when the function is replaced and its last call is over.
  * @since ABI 0
  */
 FH_API
-FH_MUST_USE
-fh_status fh_cancel_new_polling(uint64_t interval_ms,
-                                int32_t (*fn)(void *user_data),
-                                void *user_data,
-                                void (*user_data_free)(void *user_data),
-                                fh_cancel **cancel);
+void fh_set_log(void (*fn)(int32_t level, const char *message, void *user_data),
+                void *user_data,
+                void (*user_data_free)(void *user_data));
 
 /**
- * Ends every wait that was given this object, now and later. Async-signal-safe. NULL does nothing.
+ * Reads a lifetime as people write it, such as "30s" or "1h30m", and checks its range.
  *
+ * @param text   The text, of text_len bytes.
+ * @param ms     Not NULL. Gets the lifetime in milliseconds.
+ * @return FH_OK. FH_ERR_INVALID with the reason locks_bad_ttl: no duration, no unit, or outside 100 ms to 24 h.
  * @since ABI 0
  */
-FH_API void fh_cancel_trigger(const fh_cancel *cancel);
+FH_API FH_MUST_USE fh_status fh_ttl_parse(const char *text, size_t text_len, uint64_t *ms, fh_error **error);
 
 /**
- * Frees a cancel object; NULL does nothing. A wait that was given it goes on without it.
+ * Reads a wait as people write it: a duration such as "500ms", or "forever".
  *
+ * @param text   The text, of text_len bytes.
+ * @param ms     Not NULL. Gets the wait in milliseconds; 0 is one try; FH_FOREVER.
+ * @return FH_OK. FH_ERR_INVALID with the reason locks_bad_wait.
  * @since ABI 0
  */
-FH_API void fh_cancel_free(fh_cancel *cancel);
-
-/**
- * How many locks the answer is about. 0 for NULL.
- *
- * @since ABI 0
- */
-FH_API size_t fh_info_count(const fh_info *info);
-
-/**
- * The name of a lock of the answer; NULL where there is none.
- *
- * @param lock  0 to fh_info_count() - 1.
- * @return Borrowed until the answer is freed.
- * @since ABI 0
- */
-FH_API const char *fh_info_name(const fh_info *info, size_t lock);
-
-/**
- * How many wait in line for a lock of the answer.
- *
- * @since ABI 0
- */
-FH_API size_t fh_info_waiting(const fh_info *info, size_t lock);
-
-/**
- * How many hold a permit of a lock of the answer.
- *
- * @since ABI 0
- */
-FH_API size_t fh_info_holder_count(const fh_info *info, size_t lock);
-
-/**
- * A holder of a lock of the answer, by rising slot.
- *
- * @param index   0 to fh_info_holder_count() - 1.
- * @param holder  Not NULL, begun with FH_HOLDER_INIT. Its texts are borrowed until the answer is freed.
- * @return FH_OK. FH_ERR_INVALID: there is no such holder, or holder was not begun.
- * @since ABI 0
- */
-FH_API FH_MUST_USE fh_status fh_info_holder(const fh_info *info, size_t lock, size_t index, fh_holder *holder);
-
-/**
- * One who waits for a lock of the answer, first come first. A refusal tells their number only.
- *
- * @param index   0 to fh_info_waiting() - 1.
- * @param waiter  Not NULL, begun with FH_WAITER_INIT. Its texts are borrowed until the answer is freed.
- * @return FH_OK. FH_ERR_INVALID: there is no such waiter, or waiter was not begun.
- * @since ABI 0
- */
-FH_API FH_MUST_USE fh_status fh_info_waiter(const fh_info *info, size_t lock, size_t index, fh_waiter *waiter);
-
-/**
- * The answer as JSON: camelCase, times as RFC 3339 UTC, tokens as strings. Never NULL.
- *
- * Of fh_client_list() an object with "store", "at" and "locks"; of fh_client_holders() one lock; of a refusal an object with
- * "reason", "waiting" and "holders". Members may be added.
- *
- * @return Borrowed until the answer is freed.
- * @since ABI 0
- */
-FH_API
-const char *fh_info_json(const fh_info *info);
-
-/**
- * Frees an answer; NULL does nothing.
- *
- * @since ABI 0
- */
-FH_API void fh_info_free(fh_info *info);
+FH_API FH_MUST_USE fh_status fh_wait_parse(const char *text, size_t text_len, uint64_t *ms, fh_error **error);
 
 /**
  * Begins a step. Nothing is sent before fh_txn_commit().

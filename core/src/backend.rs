@@ -32,6 +32,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) label: Option<&'a str>,
     pub(crate) ttl: Duration,
     pub(crate) crash: Crash,
+    #[expect(dead_code, reason = "the stores of one machine always wait fairly")]
     pub(crate) fair: bool,
 }
 
@@ -55,6 +56,7 @@ pub(crate) struct Turn<'a> {
     /// Where the place in line is shown; 0: not in line.
     pub(crate) position: &'a AtomicU32,
     /// Gives others that wait the first go.
+    #[expect(dead_code, reason = "the stores of one machine have called the others by then")]
     pub(crate) step_aside: bool,
 }
 
@@ -93,9 +95,6 @@ pub(crate) enum Released {
 
 /// A store of leases.
 pub(crate) trait Backend: Send + Sync {
-    /// The store's URL without credentials.
-    fn store(&self) -> &str;
-
     /// The clock that deadlines are counted with.
     fn clock(&self) -> &Clock;
 

@@ -73,7 +73,7 @@ pub(crate) fn human(duration: Duration) -> String {
     if millis < 1000 {
         return format!("{millis} ms");
     }
-    if millis < 10_000 && millis % 1000 != 0 {
+    if millis < 10_000 && !millis.is_multiple_of(1000) {
         return format!("{}.{} s", millis / 1000, millis % 1000 / 100);
     }
     let seconds = millis / 1000;

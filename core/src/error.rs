@@ -152,11 +152,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// An error of `kind` with a stable `reason` id; `detail` says what happened and what to do.
-    pub(crate) fn new(
-        kind: Kind,
-        reason: impl Into<Cow<'static, str>>,
-        detail: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    pub(crate) fn new(kind: Kind, reason: impl Into<Cow<'static, str>>, detail: impl Into<Cow<'static, str>>) -> Self {
         Self(Arc::new(Inner {
             kind,
             reason: reason.into(),

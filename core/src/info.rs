@@ -138,7 +138,7 @@ pub(crate) fn clock_time(time: SystemTime) -> String {
 }
 
 /// The date of a day counted from 1970-01-01, in the proleptic Gregorian calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
     // Counted from 0000-03-01, so that a leap day is the last of its year.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -154,9 +154,9 @@ fn civil(days: i64) -> (i64, i64, i64) {
 impl Holder {
     /// The holder as a JSON object: camelCase, RFC 3339 UTC, the token as a string.
     pub(crate) fn json(&self, now: SystemTime) -> Value {
-        let expires_in = self.expires_at.map(|at| {
-            at.duration_since(now).map_or(0, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
-        });
+        let expires_in = self
+            .expires_at
+            .map(|at| at.duration_since(now).map_or(0, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)));
         json!({
             "slot": self.slot,
             "token": self.token.to_string(),

@@ -90,9 +90,8 @@ fn keep(keeper: &'static Keeper) {
             }
             first => {
                 // A suspended machine's condition variables sleep on: look at least each second.
-                let limit = first.map_or(Duration::from_secs(3600), |first| {
-                    first.at.since(now).min(Duration::from_secs(1))
-                });
+                let limit =
+                    first.map_or(Duration::from_secs(3600), |first| first.at.since(now).min(Duration::from_secs(1)));
                 timers = match keeper.changed.wait_timeout(timers, limit) {
                     Ok((timers, _)) => timers,
                     Err(poisoned) => poisoned.into_inner().0,

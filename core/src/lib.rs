@@ -24,29 +24,38 @@
 
 mod backend;
 mod cancel;
+mod client;
 mod clock;
 mod duration;
 mod error;
+mod events;
 mod futex;
 mod info;
+mod keeper;
 mod kv;
 mod log;
 mod machine;
 mod name;
 mod owner;
 mod process;
+mod store;
 mod token;
 mod ttl;
+mod url;
 mod wait;
+mod words;
 
 pub use backend::Crash;
 pub use cancel::Cancel;
+pub use client::{Acquire, Client, ClientOptions, Lock, LockOptions, Renewal, Run, parse_duration};
 pub use error::{Error, Kind, Result, Retry};
 pub use info::{Holder, LockInfo, Refusal, RefusalReason, ReleaseId, Waiter, rfc3339, unix_millis};
-pub use machine::LostReason;
 pub use log::{Level, set_log};
+pub use machine::LostReason;
 pub use name::LockName;
 pub use owner::Owner;
+#[cfg(target_os = "linux")]
+pub use store::file::{Check, check_folder};
 pub use token::Token;
 pub use ttl::Ttl;
 pub use wait::Wait;

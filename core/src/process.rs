@@ -99,6 +99,11 @@ impl Generation {
         }
     }
 
+    /// The number itself, for static memory.
+    pub(crate) const fn number(self) -> u64 {
+        self.0
+    }
+
     /// Whether the calling process is of this generation.
     #[inline]
     pub(crate) fn is_current(self) -> bool {

@@ -83,7 +83,9 @@ impl StoreUrl {
                     },
                 };
                 if !local.starts_with('/') {
-                    return Err(bad_url(format!("the path in file:{local} is relative: programs in other folders would not be excluded")));
+                    return Err(bad_url(format!(
+                        "the path in file:{local} is relative: programs in other folders would not be excluded"
+                    )));
                 }
                 let bytes = percent_decoded(&local)?;
                 if bytes.contains(&0) {
@@ -150,7 +152,18 @@ mod tests {
             assert_eq!(StoreUrl::parse(url).unwrap(), StoreUrl::File { path: Some("/a b".into()) }, "{url}");
         }
         assert_eq!(StoreUrl::parse("file:").unwrap(), StoreUrl::File { path: None });
-        for bad in ["", "file", "file:a", "file:./a", "file://host/a", "file:/a?x=1", "memory:?x", "file:/%zz", "ftp://a", "file:/a#b"] {
+        for bad in [
+            "",
+            "file",
+            "file:a",
+            "file:./a",
+            "file://host/a",
+            "file:/a?x=1",
+            "memory:?x",
+            "file:/%zz",
+            "ftp://a",
+            "file:/a#b",
+        ] {
             assert_eq!(StoreUrl::parse(bad).unwrap_err().reason(), "locks_bad_url", "{bad}");
         }
         assert_eq!(StoreUrl::parse("etcd://a").unwrap_err().kind(), Kind::Unsupported);

@@ -321,9 +321,8 @@ pub unsafe extern "C" fn fh_client_force_release(
 ) -> fh_status {
     let body = |shared: &Shared| {
         // SAFETY: the header asks for pointers and their lengths.
-        let (name, owner) = unsafe {
-            (lock_name(name, name_len)?, text(owner, owner_len, "locks_bad_owner", "an owner")?)
-        };
+        let (name, owner) =
+            unsafe { (lock_name(name, name_len)?, text(owner, owner_len, "locks_bad_owner", "an owner")?) };
         let id = match (token, owner) {
             (0, "") => {
                 return Err(Error::bad_argument("locks_token_required", "pass the holder's token or its owner"));

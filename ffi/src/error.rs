@@ -128,7 +128,7 @@ pub unsafe extern "C" fn fh_error_store(error: *const fh_error) -> *const c_char
 pub unsafe extern "C" fn fh_error_cause(error: *const fh_error) -> *const fh_error {
     // SAFETY: the header asks for NULL or a live error.
     let cause = unsafe { error.as_ref() }.and_then(|error| error.cause.as_deref());
-    cause.map_or(ptr::null(), |cause| ptr::from_ref(cause))
+    cause.map_or(ptr::null(), ptr::from_ref)
 }
 
 /// Of FH_HELD and FH_TIMED_OUT: who holds the lock, and why it was refused.

@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use fencehold::{Acquire, Crash, Error, Lock, LockOptions, LostReason, Renewal, Result};
 
-use crate::boundary::{
-    HELD, INVALID, LOST, NOT_HELD, OK, Poison, TIMED_OUT, UserData, guard, object, place, value,
-};
+use crate::boundary::{HELD, INVALID, LOST, NOT_HELD, OK, Poison, TIMED_OUT, UserData, guard, object, place, value};
 use crate::cancel::fh_cancel;
 use crate::client::{Shared, fh_client, lock_name, options};
 use crate::error::fh_error;
@@ -64,7 +62,10 @@ impl fh_lock_options {
     unsafe fn to_core(self, ttl_ms: u64) -> Result<LockOptions> {
         let unknown = self.flags & !(FAIR | REENTRANT | BACKGROUND | CRASH_EXPIRE | RESUME);
         if unknown != 0 {
-            return Err(Error::bad_argument("bad_options", format!("this library does not know the flags {unknown:#x}")));
+            return Err(Error::bad_argument(
+                "bad_options",
+                format!("this library does not know the flags {unknown:#x}"),
+            ));
         }
         let is = |flag| self.flags & flag != 0;
         let renewal = if is(BACKGROUND) { Renewal::Background } else { Renewal::Checkpoint };
@@ -350,7 +351,11 @@ pub unsafe extern "C" fn fh_lock_epoch(lock: *const fh_lock) -> u64 {
 /// @return As fh_lock_release(); FH_NOT_HELD also when a later hold has begun.
 /// @since ABI 0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fh_lock_release_epoch(lock: *const fh_lock, epoch: u64, error: *mut *mut fh_error) -> fh_status {
+pub unsafe extern "C" fn fh_lock_release_epoch(
+    lock: *const fh_lock,
+    epoch: u64,
+    error: *mut *mut fh_error,
+) -> fh_status {
     // SAFETY: as the header asks.
     unsafe { with(lock, error, |lock| Ok(if lock.lock.release_epoch(epoch)? { OK } else { lock.no() })) }
 }

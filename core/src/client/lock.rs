@@ -330,8 +330,7 @@ impl Lock {
                 (Clock::Boot, Some(deadline)) => deadline.since(boot_now()).max(Duration::from_millis(1)),
                 (Clock::Boot, None) => Duration::from_secs(1),
             };
-            let (guard, _) =
-                inner.changed.wait_timeout(core, slice.min(left)).unwrap_or_else(PoisonError::into_inner);
+            let (guard, _) = inner.changed.wait_timeout(core, slice.min(left)).unwrap_or_else(PoisonError::into_inner);
             core = inner.look(guard);
         }
     }
@@ -343,10 +342,11 @@ impl Lock {
             return Err(inner.forked_error());
         }
         let core = inner.look(inner.core());
-        let readable = core.lease.is_held(inner.clock.now())
-            || core.lease.is_releasing()
-            || core.lease.lost_reason().is_some();
-        pick(&core).filter(|_| readable).ok_or_else(|| not_held("nothing is held through this handle. Acquire it first"))
+        let readable =
+            core.lease.is_held(inner.clock.now()) || core.lease.is_releasing() || core.lease.lost_reason().is_some();
+        pick(&core)
+            .filter(|_| readable)
+            .ok_or_else(|| not_held("nothing is held through this handle. Acquire it first"))
     }
 
     /// The last answer's token: it moves with each renewal. What guards send.

@@ -65,9 +65,8 @@ impl LockInner {
 
     pub(super) fn forked_error(&self) -> Error {
         let child = std::process::id();
-        let parent = self.owner_is_chosen.then_some("another process").unwrap_or_else(|| {
-            self.owner.as_str().split(':').nth(1).unwrap_or("another process")
-        });
+        let parent = if self.owner_is_chosen { None } else { self.owner.as_str().split(':').nth(1) };
+        let parent = parent.unwrap_or("another process");
         let detail = format!(
             "acquired by process {parent}, and this is its child {child}. The parent still holds it; make a handle of \
              your own here with client.lock()"
@@ -89,7 +88,10 @@ impl LockInner {
             let because = cause.as_ref().map_or(String::new(), |error| format!(", {}", error.detail()));
             format!("no renewal got through since {}{because}", self.clock_time_of(sent))
         } else {
-            format!("nothing asked for a renewal for {}: this process stood still or its loop was too slow", human(now.since(sent)))
+            format!(
+                "nothing asked for a renewal for {}: this process stood still or its loop was too slow",
+                human(now.since(sent))
+            )
         };
         let detail = format!(
             "the lease ended at {ended} (expired: {why}). Somebody else may work now; what was guarded or fenced is \

@@ -131,7 +131,8 @@ impl Client {
             let ttl = Ttl::new(options.ttl)?;
             Ok((name, ttl))
         };
-        let (name, ttl) = checked().map_err(|error: Error| if shows_name(name) { error.on_lock(name) } else { error })?;
+        let (name, ttl) =
+            checked().map_err(|error: Error| if shows_name(name) { error.on_lock(name) } else { error })?;
         let session = self.0.open_session()?;
         Lock::new(self, &session, name, permits, ttl, &options)
     }

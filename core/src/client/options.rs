@@ -153,7 +153,10 @@ pub(crate) struct Resolved {
 /// `invalid` with `locks_bad_wait`.
 pub fn parse_duration(text: &str) -> Result<Duration> {
     duration::parse(text).map_err(|_| {
-        Error::invalid("locks_bad_wait", format!("the duration {text:?} is not understood (locks_bad_wait). Write '5s'"))
+        Error::invalid(
+            "locks_bad_wait",
+            format!("the duration {text:?} is not understood (locks_bad_wait). Write '5s'"),
+        )
     })
 }
 

@@ -103,9 +103,8 @@ impl LockInner {
         };
         let epoch = self.core().lease.epoch();
         let kept: Arc<dyn Kept> = me.clone();
-        if self.clock.is_manual() {
-            me.keep(epoch);
-        } else if !keeper::schedule(Arc::downgrade(&kept), epoch, Moment::default()) {
+        // A manual clock has no keeper, and a process may have no thread left for one.
+        if self.clock.is_manual() || !keeper::schedule(Arc::downgrade(&kept), epoch, Moment::default()) {
             me.keep(epoch);
         }
     }
@@ -120,11 +119,11 @@ impl LockInner {
 
     /// When something is due on a background handle with a manual clock.
     pub(super) fn next_background_step(&self) -> Option<Moment> {
+        if self.renewal != Renewal::Background {
+            return None;
+        }
         let mut core = self.core();
         let now = self.clock.now();
-        if self.renewal != Renewal::Background {
-            return core.lease.deadline().filter(|_| core.lease.last_success().is_some());
-        }
         match core.lease.tick(now) {
             Due::Nothing { until } => Some(until),
             Due::Renewal => Some(now),

@@ -8,7 +8,7 @@ use crate::clock::{Clock, Moment};
 
 /// Which rows are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Table {
+pub(crate) enum Table {
     /// The permits: key `<name>#<slot>`; the namespace `queen-locks` on the wire.
     Locks,
     /// The tickets of waiters: key `<name>#<ten digits>`; the namespace `fencehold-queues`.
@@ -19,16 +19,16 @@ pub enum Table {
 ///
 /// [`ClientId::NONE`] marks a row that lives by its lifetime alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ClientId(pub u64);
+pub(crate) struct ClientId(pub u64);
 
 impl ClientId {
     /// Nobody: the row does not end with any process.
-    pub const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self(0);
 }
 
 /// A row as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Rises with every write on the whole store and is never used twice.
     pub version: u64,
     /// When the row ends on the store's clock; `None`: never.
@@ -43,7 +43,7 @@ pub struct Row {
 
 /// What a write puts into a row; the store adds the version and the time.
 #[derive(Clone, Copy, Debug)]
-pub struct NewRow<'a> {
+pub(crate) struct NewRow<'a> {
     /// The value: UTF-8 JSON.
     pub value: &'a [u8],
     /// When the row ends on the store's clock; `None`: never.
@@ -54,7 +54,7 @@ pub struct NewRow<'a> {
 
 /// What a transaction is going to do, so that a store can refuse early and cheaply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Intent {
+pub(crate) enum Intent {
     /// Only reads.
     Read,
     /// May add rows: refused when the store is full.
@@ -65,7 +65,7 @@ pub enum Intent {
 }
 
 /// The rows, inside one transaction.
-pub trait Rows {
+pub(crate) trait Rows {
     /// The store's time, the same during the whole transaction.
     fn now(&self) -> Moment;
 
@@ -118,7 +118,7 @@ pub trait Rows {
 }
 
 /// A store of rows with atomic transactions.
-pub trait RowStore: Send + Sync {
+pub(crate) trait RowStore: Send + Sync {
     /// The store's URL without credentials.
     fn store(&self) -> &str;
 
@@ -134,12 +134,7 @@ pub trait RowStore: Send + Sync {
     /// The body's error, after which nothing was changed; `unreachable` with the reason
     /// `store_busy` when the store could not be had before `until`; `store` when it is full,
     /// read-only, damaged or of a newer format; `in_doubt` if a commit failed half way.
-    fn transact(
-        &self,
-        intent: Intent,
-        until: Moment,
-        body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>,
-    ) -> Result<()>;
+    fn transact(&self, intent: Intent, until: Moment, body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>) -> Result<()>;
 
     /// A word for one waiting thread to sleep on.
     ///
@@ -158,7 +153,7 @@ pub trait RowStore: Send + Sync {
 
 /// A futex word that one waiting thread sleeps on. It is never unmapped.
 #[derive(Clone, Copy, Debug)]
-pub struct WaitWord {
+pub(crate) struct WaitWord {
     /// The number under which others wake it.
     pub id: u32,
     /// The word itself; whoever wakes adds one first.

@@ -92,7 +92,11 @@ enum State {
     Idle,
     Held(Holding),
     /// Given back by its holder; no answer came yet. `sent`: how often the release was sent.
-    Releasing { hold: Hold, deadline: Moment, sent: u32 },
+    Releasing {
+        hold: Hold,
+        deadline: Moment,
+        sent: u32,
+    },
     Lost(LostReason),
 }
 
@@ -122,7 +126,9 @@ pub(crate) enum GrantStep {
 pub(crate) enum RenewStep {
     Continues,
     /// It came after the deadline and revives nothing: give this token back, best effort.
-    Late { newly_lost: bool },
+    Late {
+        newly_lost: bool,
+    },
     /// It belongs to an earlier hold.
     Stale,
 }

@@ -11,13 +11,22 @@ use crate::clock::Moment;
 #[derive(Clone, Debug)]
 enum Step {
     Pass(u64),
-    Grant { delay: u64 },
+    Grant {
+        delay: u64,
+    },
     Tick,
     BeginRenewal,
     /// The answer to the renewal that was begun `back` renewals ago.
-    Renewed { back: usize },
-    Refused { back: usize },
-    CouldNotAsk { back: usize, jitter: u32 },
+    Renewed {
+        back: usize,
+    },
+    Refused {
+        back: usize,
+    },
+    CouldNotAsk {
+        back: usize,
+        jitter: u32,
+    },
     Release,
     ReleaseAnswered,
     Lose,

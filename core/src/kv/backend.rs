@@ -1,0 +1,124 @@
+//! A store of leases made of a store of rows.
+
+use std::sync::Arc;
+
+use super::limits::check_permits;
+use super::locks::{self, Kept, Tried};
+use super::look;
+use super::row::{Intent, RowStore, Rows};
+use crate::Result;
+use crate::backend::{Ask, Backend, Hold, Outcome, Released, Renewed, Turn};
+use crate::clock::{Clock, Moment};
+use crate::info::{LockInfo, Refusal, RefusalReason, ReleaseId};
+
+/// The locks of a store of rows.
+pub(crate) struct KvBackend<S> {
+    pub(super) store: Arc<S>,
+}
+
+impl<S: RowStore> KvBackend<S> {
+    pub(crate) fn new(store: Arc<S>) -> Self {
+        Self { store }
+    }
+
+    /// Runs one transaction and, after it, wakes those whose words it left.
+    pub(super) fn write<T>(
+        &self,
+        intent: Intent,
+        until: Moment,
+        mut body: impl FnMut(&mut dyn Rows, &mut Vec<u32>) -> Result<T>,
+    ) -> Result<T> {
+        let mut answer = None;
+        let mut wakes = Vec::new();
+        self.store.transact(intent, until, &mut |rows| {
+            // A store may run the body again, which then starts anew.
+            wakes.clear();
+            answer = Some(body(rows, &mut wakes)?);
+            Ok(())
+        })?;
+        for word in wakes {
+            self.store.wake(word);
+        }
+        answer.ok_or_else(|| crate::Error::internal("the store answered without running the transaction"))
+    }
+
+    fn try_once(&self, ask: &Ask<'_>, until: Moment) -> Result<Outcome> {
+        enum Answer {
+            Granted(Hold, bool),
+            Refused(Refusal),
+        }
+        let sent = self.clock().now();
+        let answer = self.write(Intent::Grow, until, |rows, wakes| {
+            Ok(match locks::attempt(rows, ask, None, wakes)? {
+                Tried::Granted { hold, already } => Answer::Granted(hold, already),
+                Tried::Busy(_) => Answer::Refused(locks::refusal(rows, ask, RefusalReason::Held)?),
+            })
+        })?;
+        Ok(match answer {
+            Answer::Granted(hold, already) => Outcome::Granted { hold, sent, already },
+            Answer::Refused(refusal) => Outcome::Refused(refusal),
+        })
+    }
+
+    fn named<T>(&self, name: &str, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.on_lock(name).on_store(self.store.store()))
+    }
+}
+
+impl<S: RowStore> Backend for KvBackend<S> {
+    fn clock(&self) -> &Clock {
+        self.store.clock()
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn acquire(&self, ask: &Ask<'_>, turn: &Turn<'_>) -> Result<Outcome> {
+        // Waiting is fair for all, so `ask.fair` asks for nothing more; and whoever steps aside
+        // finds those in front of it that its release has called.
+        let answer = check_permits(ask.permits).and_then(|()| {
+            if super::waiting::is_over(turn) {
+                return Ok(Outcome::Cancelled);
+            }
+            match turn.until {
+                None => self.try_once(ask, turn.patience),
+                Some(until) => self.wait(ask, turn, until),
+            }
+        });
+        self.named(ask.name, answer)
+    }
+
+    fn renew(&self, ask: &Ask<'_>, hold: Hold, until: Moment) -> Result<Renewed> {
+        let answer = self.write(Intent::Keep, until, |rows, _| locks::renew(rows, ask, hold));
+        Ok(match self.named(ask.name, answer)? {
+            Kept::Done(token) => Renewed::Renewed { token },
+            Kept::Lost(holders) => Renewed::Lost(holders),
+        })
+    }
+
+    fn release(&self, ask: &Ask<'_>, hold: Hold, until: Moment) -> Result<Released> {
+        let answer = self.write(Intent::Keep, until, |rows, wakes| locks::release(rows, ask, hold, wakes));
+        Ok(match self.named(ask.name, answer)? {
+            Kept::Done(_) => Released::Released,
+            Kept::Lost(holders) => Released::NotOurs(holders),
+        })
+    }
+
+    fn show(&self, name: &str, until: Moment) -> Result<LockInfo> {
+        self.named(name, look::show(&*self.store, name, until))
+    }
+
+    fn list(&self, prefix: &str, limit: u32, after: &str, until: Moment) -> Result<Vec<LockInfo>> {
+        look::list(&*self.store, prefix, limit, after, until).map_err(|error| error.on_store(self.store.store()))
+    }
+
+    fn force_release(&self, name: &str, slot: u32, id: &ReleaseId, until: Moment) -> Result<bool> {
+        let answer = self.write(Intent::Keep, until, |rows, wakes| locks::force_release(rows, name, slot, id, wakes));
+        self.named(name, answer)
+    }
+
+    fn ping(&self, until: Moment) -> Result<()> {
+        self.store.transact(Intent::Read, until, &mut |_| Ok(())).map_err(|error| error.on_store(self.store.store()))
+    }
+}

@@ -1,0 +1,7 @@
+//! `memory:`: rows in this process, for tests and for programs of one process.
+
+mod store;
+mod table;
+mod words;
+
+pub(crate) use store::MemoryStore;

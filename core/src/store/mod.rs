@@ -1,0 +1,44 @@
+//! The stores, and which one a URL means.
+
+#[cfg(target_os = "linux")]
+pub(crate) mod file;
+mod memory;
+
+use std::sync::Arc;
+
+use crate::Result;
+use crate::backend::Backend;
+use crate::clock::{Clock, ManualClock};
+use crate::kv::backend::KvBackend;
+use crate::url::StoreUrl;
+#[cfg(target_os = "linux")]
+use file::FileStore;
+use memory::MemoryStore;
+
+/// Opens the store that `url` names, without any I/O.
+pub(crate) fn open(url: &StoreUrl) -> Result<Arc<dyn Backend>> {
+    match url {
+        StoreUrl::Memory { name, manual_clock } => {
+            let clock = if *manual_clock { Clock::Manual(ManualClock::default()) } else { Clock::Boot };
+            let store = match name {
+                Some(name) => MemoryStore::named(name, clock),
+                None => MemoryStore::private(clock),
+            };
+            Ok(Arc::new(KvBackend::new(store)))
+        }
+        #[cfg(target_os = "linux")]
+        StoreUrl::File { path } => {
+            let store = match path {
+                Some(path) => FileStore::open(path, Clock::Boot)?,
+                None => FileStore::open_own(Clock::Boot)?,
+            };
+            Ok(Arc::new(KvBackend::new(store)))
+        }
+        #[cfg(not(target_os = "linux"))]
+        StoreUrl::File { .. } => Err(crate::Error::new(
+            crate::Kind::Unsupported,
+            "unsupported",
+            "stores in files are for Linux. Use a store on a server",
+        )),
+    }
+}
