@@ -83,9 +83,7 @@ impl Call<'_> {
     pub(crate) fn ttl(&self, index: usize) -> Answer<Ttl> {
         let advice = "(locks_bad_ttl). Write '30s'; a lifetime is 100 ms to 24 h";
         match self.kind(index)? {
-            Type::Undefined => {
-                Err(Error::bad_argument("locks_bad_ttl", format!("a ttl is required {advice}")).into())
-            }
+            Type::Undefined => Err(Error::bad_argument("locks_bad_ttl", format!("a ttl is required {advice}")).into()),
             _ => self.duration(index, "locks_bad_ttl", "ttl", advice, Ttl::from_str),
         }
     }

@@ -81,7 +81,11 @@ fn on_client(call: &Call<'_>, work: impl FnOnce(Client) -> Result<Outcome> + Sen
 fn open(call: &Call<'_>) -> Answer {
     let url = call.text(0, "locks_bad_url", "the URL")?.map(|url| {
         // An empty text is no way to ask for the default: it is what a missing variable looks like.
-        if url.is_empty() { Err(Error::bad_argument("locks_bad_url", "the URL is empty (locks_bad_url)")) } else { Ok(url) }
+        if url.is_empty() {
+            Err(Error::bad_argument("locks_bad_url", "the URL is empty (locks_bad_url)"))
+        } else {
+            Ok(url)
+        }
     });
     let url = url.transpose()?.unwrap_or_default();
     let mut options = ClientOptions::new();
@@ -335,9 +339,7 @@ fn step_aside(call: &Call<'_>) -> Answer {
     let wait = call.wait(1)?;
     let cancel = Cancel::new();
     let theirs = cancel.clone();
-    call.state.start(call.env, Some(cancel), move || {
-        answered(&lock, lock.step_aside_cancellable(wait, Some(&theirs))?)
-    })
+    call.state.start(call.env, Some(cancel), move || answered(&lock, lock.step_aside_cancellable(wait, Some(&theirs))?))
 }
 
 /// release(lock): true, false, or the number of a call.
@@ -368,7 +370,9 @@ fn leave(call: &Call<'_>) -> Answer {
 fn lose(call: &Call<'_>) -> Answer {
     let word = call.needed(1, "locks_bad_option", "the reason")?;
     let Some(reason) = LostReason::from_id(&word) else {
-        let detail = format!("{word:?} is no reason to lose a lock (locks_bad_option). Write 'renew', 'guard', 'expired' or 'forked'");
+        let detail = format!(
+            "{word:?} is no reason to lose a lock (locks_bad_option). Write 'renew', 'guard', 'expired' or 'forked'"
+        );
         return Err(Error::bad_argument("locks_bad_option", detail).into());
     };
     handle(call)?.lose(reason)?;

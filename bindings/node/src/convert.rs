@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use fencehold::{Error, Holder, LockInfo, Refusal, Waiter, unix_millis};
 
-use crate::js::{Answer, Env, Fail, Value};
+use crate::js::{Answer, Env, Fail};
 use crate::mailbox::Outcome;
 
 fn time(env: Env, time: Option<SystemTime>) -> Answer {

@@ -28,9 +28,8 @@ fn arguments(env: Env, info: sys::napi_callback_info) -> Answer<([Value; MOST], 
     let mut raw = [ptr::null_mut(); MOST];
     let (mut count, mut data) = (MOST, ptr::null_mut());
     // SAFETY: Node's own environment and info; `count` says how many places there are.
-    let status = unsafe {
-        sys::napi_get_cb_info(env.raw(), info, &mut count, raw.as_mut_ptr(), ptr::null_mut(), &mut data)
-    };
+    let status =
+        unsafe { sys::napi_get_cb_info(env.raw(), info, &mut count, raw.as_mut_ptr(), ptr::null_mut(), &mut data) };
     if status == sys::Status::napi_ok { Ok((raw.map(Value), data)) } else { Err(Fail::Node) }
 }
 

@@ -79,9 +79,8 @@ impl Mailbox {
         let Some(door) = &*place else { return };
         let data = Box::into_raw(Box::new(message)).cast::<c_void>();
         // SAFETY: the function lives while the mailbox is open, and we hold the lock that closing takes.
-        let status = unsafe {
-            sys::napi_call_threadsafe_function(door.0, data, sys::ThreadsafeFunctionCallMode::nonblocking)
-        };
+        let status =
+            unsafe { sys::napi_call_threadsafe_function(door.0, data, sys::ThreadsafeFunctionCallMode::nonblocking) };
         if status != sys::Status::napi_ok {
             // SAFETY: it was not taken, so the box is still ours alone.
             drop(unsafe { Box::from_raw(data.cast::<Message>()) });

@@ -126,7 +126,7 @@ impl State {
 
     /// Closes every client: waits end and holds are given back, in three seconds at most.
     pub(crate) fn close_all(&self) {
-        let clients: Vec<Client> = self.clients.borrow_mut().drain().map(|(_, client)| client).collect();
+        let clients: Vec<Client> = self.clients.borrow().values().cloned().collect();
         std::thread::scope(|scope| {
             for client in &clients {
                 // Nobody is left to tell; what could not be given back ends by itself.

@@ -1,0 +1,258 @@
+/// <reference lib="esnext.disposable" />
+
+/** A length of time as text with a unit: `500ms`, `30s`, `1h30m` (ms s m h d). A bare number is refused. */
+export type Duration = string
+/** How long to queue for a lock: a duration, `0` for one try, or `'forever'`. */
+export type Wait = Duration | 0 | 'forever'
+/**
+ * Why a lease ended under its holder: the store said so (`renew`), a guarded step was refused (`guard`), no renewal
+ * got through in time (`expired`), or this is a child of the holder's process (`forked`).
+ */
+export type LostReason = 'renew' | 'guard' | 'expired' | 'forked'
+
+/** How a handle takes and keeps its lock. */
+export interface LockOptions {
+  /** How long the lease outlives its last renewal: 100 ms to 24 h, rounded up to the store's step. Required. */
+  ttl: Duration
+  /** How long `acquire()` waits for its turn when it is not told; default `0`, one try. */
+  wait?: Wait
+  /** The holder's id, unique per holder. Leave it out to have one minted; for people there is `label`. */
+  owner?: string
+  /** Take up the hold that another process with the same `owner` handed on; default false. */
+  resume?: boolean
+  /** What people see beside the owner; default the client's. */
+  label?: string
+  /** Wait in line, first come first served; default false. */
+  fair?: boolean
+  /** Let an acquire through a handle that holds count instead of being refused; default false. */
+  reentrant?: boolean
+  /** Renew on a thread of the library, whatever the event loop does; default true. If false, `keepAlive()` starts renewals. */
+  background?: boolean
+  /** What happens to the lease when this process dies: others take over at once where the store sees it (default), or it runs out. */
+  crash?: 'takeover' | 'expire'
+}
+
+/** How a client reaches its store. Each option is also `FENCEHOLD_<NAME>` in the environment. */
+export interface ClientOptions {
+  authToken?: string
+  authTokenFile?: string
+  user?: string
+  password?: string
+  passwordFile?: string
+  caFile?: string
+  certFile?: string
+  keyFile?: string
+  /** How long one request may take: default `5s`, and at most a quarter of the ttl. */
+  requestTimeout?: Duration
+  /** What people see beside the owners of this client's handles; default the program's name. */
+  label?: string
+}
+
+/** How one acquire waits. */
+export interface WaitOptions {
+  /** How long to wait for our turn; default the handle's own. */
+  wait?: Wait
+  /** Ends the wait: the promise rejects with `signal.reason`, nothing is held and no place in line is kept. */
+  signal?: AbortSignal
+}
+
+/** What `run` answers: the body's value, or who has the lock instead. */
+export type RunResult<T> = { acquired: true; value: T } | { acquired: false; value?: undefined; refusal: Refusal }
+
+/**
+ * A connection to a store. Opening it parses the URL and does no I/O.
+ *
+ * ```js
+ * const client = new Client('file:/var/lib/fencehold')
+ * await using lock = await client.acquire('reports/nightly', { ttl: '30s', wait: '5s' })
+ * await write(rows, { fence: lock.fence, signal: lock.signal })
+ * ```
+ *
+ * What is still held when the process ends is given back, if the store answers in time.
+ */
+export class Client implements AsyncDisposable {
+  /**
+   * @param url such as `file:/var/lib/fencehold` or `memory:`; left out: `FENCEHOLD_URL`, else the one line of `/etc/fencehold/url`
+   * @throws {InvalidError} `locks_no_store` when none is named, `locks_bad_url`, or an option that can never work
+   */
+  constructor(url?: string, options?: ClientOptions)
+  /** The store, without credentials. */
+  readonly store: string
+  /**
+   * Makes a handle: one owner of at most one permit. Sends nothing.
+   *
+   * @param name 1 to 256 bytes of UTF-8 without control characters or `#`
+   * @throws {InvalidError} `locks_bad_name`, `locks_bad_ttl`, `locks_bad_wait`, `locks_bad_owner`, `locks_bad_label`
+   */
+  lock(name: string, options: LockOptions): Lock
+  /** Makes a handle on one of `permits` permits; otherwise as `lock`. */
+  semaphore(name: string, permits: number, options: LockOptions): Lock
+  /**
+   * Takes the lock, for `await using`.
+   *
+   * @throws {HeldError} somebody else holds it; `TimedOutError` when the wait was over
+   * @throws {UnreachableError} the store could not be asked; nothing was done
+   * @throws {InDoubtError} no answer came: it may be held until `until`
+   */
+  acquire(name: string, options: LockOptions & { signal?: AbortSignal }): Promise<Lock>
+  /** Who holds `name`, by slot. */
+  holders(name: string): Promise<Holder[]>
+  /** What the store knows about `name`. */
+  show(name: string): Promise<LockInfo>
+  /** The locks whose names begin with `prefix`, by name. */
+  list(prefix?: string, options?: { limit?: number; after?: string }): Promise<LockInfo[]>
+  /** Ends somebody's hold; false if it was not there any more. They find out at their next renewal. */
+  forceRelease(name: string, id: { token: bigint; slot?: number } | { owner: string; slot?: number }): Promise<boolean>
+  /** Begins a step that is done as a whole or not at all. */
+  transaction(): Transaction
+  /** Asks the store for a sign of life. */
+  ping(): Promise<void>
+  /**
+   * Ends all waits and gives back all holds, in 3 seconds at most; later calls answer `client_closed`.
+   *
+   * @throws {InDoubtError} naming the holds that could not be given back; they end by themselves
+   */
+  close(): Promise<void>
+  /** The same as `close()`. */
+  [Symbol.asyncDispose](): Promise<void>
+  /** Moves the clock of a `memory:?clock=manual` store. */
+  advance(duration: Duration): void
+}
+
+/**
+ * A handle on one lock or permit. Any number of tasks may call it at any time; none of its functions blocks the event loop.
+ *
+ * Keep it referenced while it is held: a held handle that nothing refers to is given back, with a process warning.
+ */
+export class Lock implements AsyncDisposable {
+  private constructor()
+  /**
+   * Takes the lock. true: held. false: the store said no, see `refusal`. A store out of reach is ridden out for the
+   * length of the wait and then raised: never false. A pending acquire keeps the process alive, a held lease does not.
+   *
+   * @throws {UnreachableError} nothing was done, safe to call again
+   * @throws {InDoubtError} it may be held until `until`; acquire again through this handle
+   */
+  acquire(options?: WaitOptions): Promise<boolean>
+  /** Lets the next in line go first and queues again behind it. */
+  stepAside(options?: WaitOptions): Promise<boolean>
+  /**
+   * Runs `fn` while the lock is held and gives back that hold; without the lock `fn` is not called.
+   *
+   * If `fn` fails, its error is thrown, with ours as its `cause` or in its `errors` if leaving failed too.
+   *
+   * @throws {LostError} the lease ended before `fn` did; `lateByMs` tells by how much, `value` is what `fn` answered
+   * @throws {InDoubtError} the work is done, but it is not known whether the lock is given back; `value` is there
+   */
+  run<T>(fn: (lock: Lock) => T | PromiseLike<T>, options?: WaitOptions): Promise<RunResult<T>>
+  /**
+   * true while held. false: lost, stop now; `lastError` tells why. Costs what asking the time costs, sends nothing
+   * itself and never throws. Bound to its handle: it may be passed on by itself.
+   */
+  keepAlive(): boolean
+  /**
+   * Gives the lock back. false: there was nothing to give back. `held` is false and renewal has stopped in any case.
+   *
+   * @throws {UnreachableError} @throws {InDoubtError} it ends by itself at `until`; may be called again
+   */
+  release(): Promise<boolean>
+  /** Calls `fn` once for each hold that is lost, on the event loop, at once if it already is. Returns its removal. */
+  onLost(fn: (reason: LostReason) => void): () => void
+  /** Gives back the hold that the scope took. @throws {LostError} the lease ended before the scope did */
+  [Symbol.asyncDispose](): Promise<void>
+  /** On `memory:` only: loses the hold, to rehearse it. */
+  lose(reason: LostReason): void
+  /** One per hold: aborted by its loss, silent on release. Read while not held: an already aborted one. */
+  readonly signal: AbortSignal
+  readonly held: boolean
+  /** true from the first renewal that could not be asked until one succeeds or the lease is lost. */
+  readonly atRisk: boolean
+  readonly lost: boolean
+  readonly lostReason: LostReason | null
+  /** Why the last acquire answered false. */
+  readonly refusal: Refusal | null
+  /** What went wrong last: the cause of a loss, of a risk, or of a release that failed. */
+  readonly lastError: FenceholdError | null
+  /** The last answer's number; moves with each renewal. @throws {NotHeldError} when nothing was held yet */
+  readonly token: bigint
+  /**
+   * This hold's number: the same for the whole hold, above all earlier holders', below all later ones'. What rows,
+   * headers and children get. Readable while held or lost. @throws {NotHeldError} when nothing was held yet
+   */
+  readonly fence: bigint
+  /** Which permit of a semaphore; 0 for a lock. @throws {NotHeldError} */
+  readonly slot: number
+  /** Our place in line; 1 is next, 0 is none. */
+  readonly position: number
+  readonly name: string
+  readonly owner: string
+  /** The lifetime that the store grants, in milliseconds. */
+  readonly ttlMs: number
+  /** How long the lease lasts without another renewal, in milliseconds; 0 when not held. */
+  readonly remainingMs: number
+}
+
+/** Who holds a permit. What a store does not know is null. */
+export interface Holder { slot: number; token: bigint; owner: string | null; label: string | null; since: Date | null; renewedAt: Date | null; expiresAt: Date | null; toJSON(): object }
+/** A lock as its store sees it; waiters in the order of their turn. */
+export interface LockInfo { name: string; held: boolean; holders: Holder[]; waiters: { position: number; owner: string; label: string | null; since: Date | null }[] }
+/** Why an acquire answered false, who holds the lock and how many wait. */
+export interface Refusal { reason: 'held' | 'contended' | 'timed_out' | 'held_here' | 'owner_in_use'; holders: Holder[]; waiting: number }
+/** A message to push. A bigint in `data` is written as a JSON integer. */
+export interface Item { data: unknown; partition?: string; transactionId?: string; traceId?: string }
+/** What a step did; `orThrow` turns a lost guard into a LostError. */
+export interface CommitResult { success: boolean; reason: string | null; results: object[]; orThrow(): this }
+
+/** Every error of ours. `code` is `FENCEHOLD_` and the kind in capitals: programs look at it, people at the message. */
+export class FenceholdError extends Error {
+  protected constructor()
+  code: string
+  kind: string
+  reason: string
+  lock: string | null
+  store: string
+  /** Whether the same call may be made again. */
+  retry: 'now' | 'later' | 'check_first' | 'never'
+}
+/** Somebody else holds the lock. */
+export class HeldError extends FenceholdError { protected constructor(); refusal: Refusal | null }
+/** The wait was over and somebody else still holds the lock. */
+export class TimedOutError extends HeldError { protected constructor() }
+/** The lease ended before the work did. */
+export class LostError extends FenceholdError { protected constructor(); lateByMs: number | null; value: unknown }
+/** The handle holds nothing. */
+export class NotHeldError extends FenceholdError { protected constructor() }
+/** The wait was given up. */
+export class CancelledError extends FenceholdError { protected constructor() }
+/** The store could not be asked; nothing was done. */
+export class UnreachableError extends FenceholdError { protected constructor() }
+/** The request was sent and no answer came: it may be in force until `until`. */
+export class InDoubtError extends FenceholdError { protected constructor(); until: Date | null; value: unknown }
+/** Something was passed that can never work. */
+export class InvalidError extends FenceholdError { protected constructor() }
+/** The store wants credentials. */
+export class UnauthorizedError extends FenceholdError { protected constructor() }
+/** The credentials do not allow it. */
+export class ForbiddenError extends FenceholdError { protected constructor() }
+/** The store asks for fewer calls. */
+export class RateLimitedError extends FenceholdError { protected constructor() }
+/** This store or this version cannot do it. */
+export class UnsupportedError extends FenceholdError { protected constructor() }
+/** The store cannot: full, damaged, read-only or of a newer format. */
+export class StoreError extends FenceholdError { protected constructor() }
+/** The handle belongs to the parent of this process. */
+export class ForkedError extends FenceholdError { protected constructor() }
+/** A fault of this library. */
+export class InternalError extends FenceholdError { protected constructor() }
+
+/** A step: guards, pushes and acks that a store does as a whole or not at all. */
+export interface Transaction {
+  /** The step is refused unless this lock is still ours. @throws {NotHeldError} it is not held; nothing was sent */
+  guard(lock: Lock): this
+  queue(name: string): { push(items: Item[]): Transaction }
+  ack(acks: object[]): this
+  kv(ops: object[]): this
+  timers(ops: object[]): this
+  /** Does the step. @throws {UnsupportedError} the store has no queues */
+  commit(options?: { signal?: AbortSignal }): Promise<CommitResult>
+}

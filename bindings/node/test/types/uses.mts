@@ -1,0 +1,66 @@
+// Compiled with --strict and never run: what a caller may and may not write.
+import {
+  Client, FenceholdError, HeldError, InDoubtError, Lock, LostError, TimedOutError,
+  type CommitResult, type Duration, type Holder, type LockInfo, type LockOptions, type LostReason, type Refusal,
+  type RunResult, type Transaction, type Wait
+} from 'fencehold'
+
+const client: Client = new Client('memory:', { requestTimeout: '5s', label: 'types' })
+const options: LockOptions = { ttl: '30s', wait: '5s', fair: true, crash: 'expire' }
+const wait: Wait[] = [0, 'forever', '10s']
+const duration: Duration = '1h30m'
+
+// @ts-expect-error a lifetime is required
+client.lock('n', {})
+// @ts-expect-error a bare number has no unit
+client.lock('n', { ttl: 30 })
+// @ts-expect-error null is no wait
+client.lock('n', { ttl: '30s', wait: null })
+// @ts-expect-error a lock is made by its client
+new Lock()
+
+export async function uses (signal: AbortSignal): Promise<void> {
+  await using scoped = client
+  await using lock = await client.acquire('n', { ...options, signal })
+  const fence: bigint = lock.fence
+  const aborted: boolean = lock.signal.aborted
+  const { keepAlive } = lock
+  while (keepAlive()) break
+  const remove: () => void = lock.onLost((reason: LostReason) => { void reason })
+  remove()
+  // @ts-expect-error read-only
+  lock.fence = 1n
+
+  const result: RunResult<number> = await lock.run(async (held: Lock) => held.slot, { wait: '1s', signal })
+  if (result.acquired) {
+    const value: number = result.value
+    void value
+  } else {
+    const refusal: Refusal = result.refusal
+    void refusal.holders[0]?.expiresAt?.getTime()
+  }
+
+  const yes: boolean = await lock.acquire({ wait: wait[0] })
+  const again: boolean = await lock.stepAside()
+  const released: boolean = await lock.release()
+  const holders: Holder[] = await client.holders('n')
+  const infos: LockInfo[] = await client.list('', { limit: 10, after: 'a' })
+  await client.forceRelease('n', { token: 1n })
+  await client.forceRelease('n', { owner: 'o', slot: 1 })
+  // @ts-expect-error a token is a bigint
+  await client.forceRelease('n', { token: 1 })
+
+  const step: Transaction = client.transaction().guard(lock).queue('q').push([{ data: { n: 1n } }])
+  const done: CommitResult = await step.commit({ signal })
+  done.orThrow()
+  client.advance(duration)
+  void [fence, aborted, yes, again, released, holders, infos, scoped]
+}
+
+export function explain (error: unknown): string {
+  if (error instanceof TimedOutError || error instanceof HeldError) return error.refusal?.reason ?? ''
+  if (error instanceof LostError) return `${error.lateByMs} ${String(error.value)}`
+  if (error instanceof InDoubtError) return error.until?.toISOString() ?? ''
+  if (error instanceof FenceholdError) return `${error.code} ${error.kind} ${error.reason} ${error.lock} ${error.store} ${error.retry}`
+  throw error
+}
