@@ -99,11 +99,13 @@ test('a waiter gets the lock that is given back', async (t) => {
   for (const url of [`memory:${fresh()}`, `file:${folder(t)}`]) {
     const client = new Client(url)
     const lock = await client.acquire('n', { ttl: '10s' })
+    const { fence } = lock
     const next = client.acquire('n', { ttl: '10s', wait: 'forever' })
     await pause(20)
     await lock.release()
+    assert.throws(() => lock.fence, NotHeldError)
     const second = await next
-    assert.ok(second.fence > lock.fence)
+    assert.ok(second.fence > fence)
     await client.close()
     assert.equal(second.held, false)
   }

@@ -128,7 +128,7 @@ test('worker threads exclude each other, and one that is ended gives back what i
     import { Worker } from 'node:worker_threads'
     import { once } from 'node:events'
     const start = (body) => new Worker("const { Client } = require('fencehold'); const { parentPort } = require('node:worker_threads');" +
-      "const client = new Client(process.env.STORE); (async () => {" + body + "})()", { eval: true })
+      "const client = new Client(process.env.STORE); (async () => {" + body + "})()", { eval: true, execArgv: [] })
     const counting = "let n = 0; const lock = client.lock('n', { ttl: '10s', wait: 'forever' });" +
       "for (let i = 0; i < 50; i++) await lock.run(async () => { n++ }); parentPort.postMessage(n); await client.close()"
     const counts = await Promise.all([1, 2, 3].map(() => once(start(counting), 'message')))

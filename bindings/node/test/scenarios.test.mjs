@@ -244,11 +244,14 @@ function storeFor (url, t) {
 
 const files = readdirSync(scenarios).filter((name) => name.endsWith('.json') && name !== 'errors.json')
 assert.ok(files.length > 0, 'no scenarios')
+const planned = []
+const played = []
 for (const file of files) {
   const scenario = JSON.parse(readFileSync(join(scenarios, file), 'utf8'))
   known(scenario, new Set(['schema', 'scenario', 'store', 'steps']))
   assert.equal(scenario.schema, 1, file)
   for (const url of [scenario.store].flat()) {
+    planned.push(`${file} on ${url}`)
     test(`${file} on ${url}: ${scenario.scenario}`, { timeout: 60_000 }, async (t) => {
       const stage = new Stage(storeFor(url, t), url.includes('clock=manual'))
       try {
@@ -256,6 +259,9 @@ for (const file of files) {
       } finally {
         for (const client of stage.clients.values()) await client.close()
       }
+      played.push(`${file} on ${url}`)
     })
   }
 }
+
+test('no scenario was left out', () => assert.deepEqual(played, planned))
