@@ -6,11 +6,13 @@
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use crate::Result;
+use serde_json::Value;
+
 use crate::cancel::Cancel;
 use crate::clock::{Clock, Moment};
 use crate::info::{Holder, LockInfo, Refusal, ReleaseId};
 use crate::ttl::Ttl;
+use crate::{Error, Kind, Result};
 
 /// What becomes of a hold whose process died.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -24,23 +26,30 @@ pub enum Crash {
 
 /// Who asks for which lock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask<'a> {
-    pub(crate) name: &'a str,
+pub struct Ask<'a> {
+    /// The lock's name.
+    pub name: &'a str,
     /// How many permits the lock has; 1 for a plain lock.
-    pub(crate) permits: u32,
-    pub(crate) owner: &'a str,
-    pub(crate) label: Option<&'a str>,
-    pub(crate) ttl: Duration,
-    pub(crate) crash: Crash,
-    #[expect(dead_code, reason = "the stores of one machine always wait fairly")]
-    pub(crate) fair: bool,
+    pub permits: u32,
+    /// Who it is held for.
+    pub owner: &'a str,
+    /// What people call the owner.
+    pub label: Option<&'a str>,
+    /// How long a grant or a renewal lasts.
+    pub ttl: Duration,
+    /// What becomes of the hold when its process dies.
+    pub crash: Crash,
+    /// Whether those who wait are served in the order of their arrival, where that is a choice.
+    pub fair: bool,
 }
 
 /// The hold that a renewal or a release is about.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hold {
-    pub(crate) slot: u32,
-    pub(crate) token: u64,
+pub struct Hold {
+    /// Which permit.
+    pub slot: u32,
+    /// The last answer's token.
+    pub token: u64,
 }
 
 /// How long an acquire may take and what may end it.
@@ -93,6 +102,51 @@ pub(crate) enum Released {
     NotOurs(Vec<Holder>),
 }
 
+/// What a store said to operations on rows.
+#[derive(Debug)]
+pub(crate) enum KvAnswer {
+    /// One element for each operation, in their order.
+    Results(Vec<Value>),
+    /// A required operation lost, and nothing was written.
+    Precondition(LostPrecondition),
+}
+
+/// A required operation that lost.
+#[derive(Clone, Debug)]
+pub(crate) struct LostPrecondition {
+    /// Its place among the guards and, after them, the operations on rows.
+    pub(crate) index: usize,
+    /// `exists`, `absent`, `version`, `limit` or `type`.
+    pub(crate) reason: String,
+    /// The version of the row in the way; 0: there is none.
+    pub(crate) version: u64,
+    /// The row's value.
+    pub(crate) value: Value,
+}
+
+/// What is to be done as a whole.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Step {
+    /// The holds without which nothing is done: the lock's name and its permit.
+    pub(crate) guards: Vec<(String, Hold)>,
+    /// Acknowledgements and pushes, as the wire has them.
+    pub(crate) operations: Vec<Value>,
+    /// Operations on rows.
+    pub(crate) kv: Vec<Value>,
+    pub(crate) timers: Vec<Value>,
+}
+
+/// What a store said to a step.
+#[derive(Debug)]
+pub(crate) struct StepAnswer {
+    /// The wire's elements; empty when nothing was done.
+    pub(crate) results: Vec<Value>,
+    /// Why nothing was done; `None`: it was committed.
+    pub(crate) reason: Option<String>,
+    /// Which operation on rows lost, when the reason is `kv_precondition`.
+    pub(crate) precondition: Option<LostPrecondition>,
+}
+
 /// A store of leases.
 pub(crate) trait Backend: Send + Sync {
     /// The clock that deadlines are counted with.
@@ -125,6 +179,20 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Ends somebody's hold by hand; false when it was not theirs any more.
     fn force_release(&self, name: &str, slot: u32, id: &ReleaseId, until: Moment) -> Result<bool>;
+
+    /// Does operations on rows of users; `operations` are the wire's JSON objects.
+    fn kv(&self, operations: &[Value], until: Moment) -> Result<KvAnswer> {
+        let _ = (operations, until);
+        Err(Error::new(Kind::Unsupported, "unsupported", "this store keeps no rows of users, and nothing was done"))
+    }
+
+    /// Commits a step as a whole, or nothing of it. Sent at most once.
+    fn commit(&self, step: &Step, until: Moment) -> Result<StepAnswer> {
+        let _ = (step, until);
+        let detail = "this store cannot commit steps, so nothing was sent. Send lock.fence along with each write and \
+                      let what you write to refuse a lower one";
+        Err(Error::new(Kind::Unsupported, "unsupported", detail))
+    }
 
     /// Asks the store whether it is there.
     fn ping(&self, until: Moment) -> Result<()>;

@@ -10,25 +10,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A point of time on a [`Clock`], in nanoseconds since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Moment(u64);
+pub struct Moment(u64);
 
 impl Moment {
     /// The moment `nanos` nanoseconds after the machine started.
-    pub(crate) const fn from_nanos(nanos: u64) -> Self {
+    pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// Nanoseconds since the machine started.
-    pub(crate) const fn as_nanos(self) -> u64 {
+    pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// A moment that never comes.
-    pub(crate) const NEVER: Self = Self(u64::MAX);
+    pub const NEVER: Self = Self(u64::MAX);
 
     /// The moment `by` later; [`Moment::NEVER`] when that is out of range.
     #[must_use]
-    pub(crate) const fn after(self, by: Duration) -> Self {
+    pub const fn after(self, by: Duration) -> Self {
         let nanos = by.as_nanos();
         if nanos >= (u64::MAX - self.0) as u128 {
             return Self::NEVER;
@@ -37,14 +37,14 @@ impl Moment {
     }
 
     /// How long after `earlier` this moment is; zero when it is not after it.
-    pub(crate) const fn since(self, earlier: Self) -> Duration {
+    pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }
 
 /// Where a client and its store read the time.
 #[derive(Clone, Debug)]
-pub(crate) enum Clock {
+pub enum Clock {
     /// The machine's clock that counts suspended time.
     Boot,
     /// A clock that moves only when a test says so.
@@ -54,7 +54,7 @@ pub(crate) enum Clock {
 impl Clock {
     /// What time it is.
     #[inline]
-    pub(crate) fn now(&self) -> Moment {
+    pub fn now(&self) -> Moment {
         match self {
             Self::Boot => boot_now(),
             Self::Manual(clock) => clock.now(),
@@ -62,14 +62,14 @@ impl Clock {
     }
 
     /// Whether only a test moves this clock.
-    pub(crate) fn is_manual(&self) -> bool {
+    pub fn is_manual(&self) -> bool {
         matches!(self, Self::Manual(_))
     }
 }
 
 /// A clock for tests: it stands still until [`ManualClock::advance`] moves it.
 #[derive(Clone, Debug)]
-pub(crate) struct ManualClock(Arc<AtomicU64>);
+pub struct ManualClock(Arc<AtomicU64>);
 
 impl Default for ManualClock {
     fn default() -> Self {
@@ -80,12 +80,12 @@ impl Default for ManualClock {
 
 impl ManualClock {
     /// What time it is.
-    pub(crate) fn now(&self) -> Moment {
+    pub fn now(&self) -> Moment {
         Moment(self.0.load(Ordering::SeqCst))
     }
 
     /// Lets `by` pass at once.
-    pub(crate) fn advance(&self, by: Duration) {
+    pub fn advance(&self, by: Duration) {
         self.0.fetch_add(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX / 4), Ordering::SeqCst);
     }
 }
@@ -93,7 +93,7 @@ impl ManualClock {
 /// Reads the machine's clock that counts suspended time.
 #[inline]
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn boot_now() -> Moment {
+pub fn boot_now() -> Moment {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a writable timespec; CLOCK_BOOTTIME exists since Linux 2.6.39.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
@@ -111,7 +111,7 @@ pub fn boot_now() -> Moment {
 }
 
 /// Microseconds since 1970 on the wall clock: for people, never for deadlines.
-pub(crate) fn wall_micros() -> i64 {
+pub fn wall_micros() -> i64 {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
         Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),

@@ -31,6 +31,8 @@ mod error;
 mod events;
 mod futex;
 mod info;
+#[doc(hidden)]
+pub mod internal;
 mod keeper;
 mod kv;
 mod log;
@@ -47,7 +49,10 @@ mod words;
 
 pub use backend::Crash;
 pub use cancel::Cancel;
-pub use client::{Acquire, Client, ClientOptions, Lock, LockOptions, Renewal, Run, parse_duration};
+pub use client::{
+    Acquire, Client, ClientOptions, Commit, Expiry, Item, Kv, KvCall, Lock, LockOptions, Queue, Renewal, Run,
+    StepParts, StepResult, Transaction, ValueRow, Written, parse_duration,
+};
 pub use error::{Error, Kind, Result, Retry};
 pub use info::{Holder, LockInfo, Refusal, RefusalReason, ReleaseId, Waiter, rfc3339, unix_millis};
 pub use log::{Level, set_log};

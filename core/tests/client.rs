@@ -285,3 +285,39 @@ fn a_forked_child_holds_nothing_and_can_start_anew() {
     }
     assert!(lock.held());
 }
+
+#[test]
+fn a_guarded_step_commits_and_a_lost_guard_loses_the_lock() {
+    let client = manual();
+    let lock = client.lock("n", checkpoint(TTL)).unwrap();
+    let put = serde_json::json!([{"op": "incr", "ns": "work", "key": "done", "delta": 1, "forever": true}]);
+    let error = client.transaction().guard(&lock).kv(&put).commit().unwrap_err();
+    assert_eq!(error.kind(), Kind::NotHeld);
+    take(&lock);
+    let done = client.transaction().guard(&lock).kv(&put).commit().unwrap();
+    assert!(done.is_committed());
+    assert_eq!(done.result().results[0]["value"], 1);
+    // The handle's own renewal moved the token in between.
+    client.advance(TTL / 2).unwrap();
+    assert!(lock.keep_alive());
+    assert!(client.transaction().guard(&lock).kv(&put).commit().unwrap().is_committed());
+    // Somebody else's precondition leaves the lock alone.
+    let marker = serde_json::json!({"op": "check", "ns": "work", "key": "done", "expect": 0, "required": true});
+    let refused = client.transaction().guard(&lock).kv(&marker).commit().unwrap();
+    assert_eq!(refused.result().reason.as_deref(), Some("kv_precondition"));
+    assert_eq!(refused.result().precondition.as_ref().unwrap()["failedIndex"], 0);
+    assert!(lock.held() && refused.or_err().is_err());
+    // Released by hand, and taken by somebody else.
+    client.force_release("n", 0, &ReleaseId::Owner(lock.owner().into())).unwrap();
+    let other = client.acquire("n", TTL).unwrap();
+    let refused = client.transaction().guard(&lock).kv(&put).commit().unwrap();
+    let error = refused.or_err().unwrap_err();
+    assert_eq!((error.kind(), error.reason()), (Kind::Lost, "guard"));
+    assert!(error.to_string().contains(other.owner()), "{error}");
+    assert_eq!(lock.lost_reason(), Some(LostReason::Guard));
+    assert_eq!(client.kv("work").get("done").unwrap().unwrap().value, 2);
+    let queue = client.transaction().guard(&other).queue("out").push(&[fencehold::Item::new(1.into())]);
+    assert_eq!(queue.commit().unwrap_err().kind(), Kind::Unsupported);
+    let stranger = manual().acquire("n", TTL).unwrap();
+    assert_eq!(client.transaction().guard(&stranger).kv(&put).commit().unwrap_err().reason(), "bad_guard");
+}

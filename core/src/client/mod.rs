@@ -7,6 +7,8 @@ mod options;
 mod release;
 mod renew;
 mod session;
+mod step;
+mod values;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use std::time::Duration;
 
 pub use lock::{Acquire, Lock, Run};
 pub use options::{ClientOptions, LockOptions, Renewal, parse_duration};
+pub use step::{Commit, Item, Queue, StepParts, StepResult, Transaction};
+pub use values::{Expiry, Kv, KvCall, ValueRow, Written};
 
 use crate::clock::Moment;
 use crate::info::{Holder, LockInfo, ReleaseId};

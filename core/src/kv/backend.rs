@@ -6,8 +6,11 @@ use super::limits::check_permits;
 use super::locks::{self, Kept, Tried};
 use super::look;
 use super::row::{Intent, RowStore, Rows};
+use serde_json::Value;
+
+use super::operations::Scope;
 use crate::Result;
-use crate::backend::{Ask, Backend, Hold, Outcome, Released, Renewed, Turn};
+use crate::backend::{Ask, Backend, Hold, KvAnswer, Outcome, Released, Renewed, Step, StepAnswer, Turn};
 use crate::clock::{Clock, Moment};
 use crate::info::{LockInfo, Refusal, RefusalReason, ReleaseId};
 
@@ -116,6 +119,14 @@ impl<S: RowStore> Backend for KvBackend<S> {
     fn force_release(&self, name: &str, slot: u32, id: &ReleaseId, until: Moment) -> Result<bool> {
         let answer = self.write(Intent::Keep, until, |rows, wakes| locks::force_release(rows, name, slot, id, wakes));
         self.named(name, answer)
+    }
+
+    fn kv(&self, operations: &[Value], until: Moment) -> Result<KvAnswer> {
+        self.operate(operations, Scope::Call, until).map_err(|error| error.on_store(self.store.store()))
+    }
+
+    fn commit(&self, step: &Step, until: Moment) -> Result<StepAnswer> {
+        self.commit_rows(step, until).map_err(|error| error.on_store(self.store.store()))
     }
 
     fn ping(&self, until: Moment) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::limits::{MAX_PERMITS, MAX_TICKET};
 
 /// `<name>#`: what the keys of a lock's rows start with.
-pub(super) fn prefix(name: &str) -> Vec<u8> {
+pub fn prefix(name: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(name.len() + 11);
     key.extend_from_slice(name.as_bytes());
     key.push(b'#');
@@ -11,21 +11,21 @@ pub(super) fn prefix(name: &str) -> Vec<u8> {
 }
 
 /// The key of a permit: the slot in plain decimal.
-pub(super) fn permit(name: &str, slot: u32) -> Vec<u8> {
+pub fn permit(name: &str, slot: u32) -> Vec<u8> {
     let mut key = prefix(name);
     push_decimal(&mut key, u64::from(slot), 1);
     key
 }
 
 /// The key of a ticket: ten digits, so that keys sort as their numbers do.
-pub(super) fn ticket(name: &str, number: u64) -> Vec<u8> {
+pub fn ticket(name: &str, number: u64) -> Vec<u8> {
     let mut key = prefix(name);
     push_decimal(&mut key, number, 10);
     key
 }
 
 /// Appends a number in decimal with at least `width` digits.
-pub(super) fn push_decimal(out: &mut Vec<u8>, mut number: u64, width: usize) {
+pub fn push_decimal(out: &mut Vec<u8>, mut number: u64, width: usize) {
     let mut digits = [b'0'; 20];
     let mut at = digits.len();
     while number > 0 {
@@ -37,7 +37,7 @@ pub(super) fn push_decimal(out: &mut Vec<u8>, mut number: u64, width: usize) {
 }
 
 /// The name and the slot of a permit's key; `None` for a key that is no permit, such as `a#07`.
-pub(super) fn parse_permit(key: &[u8]) -> Option<(&str, u32)> {
+pub fn parse_permit(key: &[u8]) -> Option<(&str, u32)> {
     let hash = key.iter().position(|byte| *byte == b'#')?;
     let name = std::str::from_utf8(&key[..hash]).ok()?;
     let slot = parse_slot(&key[hash + 1..])?;
@@ -45,7 +45,7 @@ pub(super) fn parse_permit(key: &[u8]) -> Option<(&str, u32)> {
 }
 
 /// A slot in canonical decimal.
-pub(super) fn parse_slot(digits: &[u8]) -> Option<u32> {
+pub fn parse_slot(digits: &[u8]) -> Option<u32> {
     let canonical = matches!(digits, [b'0'] | [b'1'..=b'9', ..]) && digits.len() <= 4;
     if !canonical || !digits.iter().all(u8::is_ascii_digit) {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn parse_slot(digits: &[u8]) -> Option<u32> {
 }
 
 /// The number of a ticket.
-pub(super) fn parse_ticket(digits: &[u8]) -> Option<u64> {
+pub fn parse_ticket(digits: &[u8]) -> Option<u64> {
     if digits.len() != 10 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }

@@ -5,21 +5,21 @@ use std::time::Duration;
 use crate::{Error, Result};
 
 /// The most permits a semaphore has.
-pub(crate) const MAX_PERMITS: u32 = 1024;
+pub const MAX_PERMITS: u32 = 1024;
 /// The most rows that one transaction reads, so that nobody waits long for the store.
-pub(super) const PAGE: usize = 1000;
+pub const PAGE: usize = 1000;
 /// The most locks that one list shows.
-pub(super) const MAX_LIST: u32 = 1000;
+pub const MAX_LIST: u32 = 1000;
 /// How long whoever was called may take to claim a permit before it loses its place.
-pub(super) const CLAIM_WINDOW: Duration = Duration::from_secs(2);
+pub const CLAIM_WINDOW: Duration = Duration::from_secs(2);
 /// The highest number of a ticket: ten digits.
-pub(super) const MAX_TICKET: u64 = 9_999_999_999;
+pub const MAX_TICKET: u64 = 9_999_999_999;
 
 /// Refuses a number of permits that no semaphore can have.
 ///
 /// # Errors
 /// `invalid` with `locks_bad_limit`.
-pub(crate) fn check_permits(permits: u32) -> Result<()> {
+pub fn check_permits(permits: u32) -> Result<()> {
     if (1..=MAX_PERMITS).contains(&permits) {
         return Ok(());
     }

@@ -15,21 +15,23 @@ use crate::clock::Moment;
 use crate::{Error, Kind, Result};
 
 /// A place in line as the store has it.
-pub(super) struct Ticket {
-    pub(super) number: u64,
-    pub(super) row: Row,
+pub struct Ticket {
+    /// Its place: lower numbers come first.
+    pub number: u64,
+    /// Its row.
+    pub row: Row,
 }
 
 impl Ticket {
     /// When its place is lost because it was called and did not come.
-    pub(super) fn stalls_at(&self) -> Option<Moment> {
+    pub fn stalls_at(&self) -> Option<Moment> {
         value::called_at(&self.row.value).map(|nanos| Moment::from_nanos(nanos).after(CLAIM_WINDOW))
     }
 }
 
 /// Up to `most` living tickets in front of the number `before`, first come first. Tickets of dead
 /// clients, and of those that were called too long ago, are removed on the way.
-pub(super) fn front(rows: &mut dyn Rows, name: &str, before: u64, most: usize) -> Result<Vec<Ticket>> {
+pub fn front(rows: &mut dyn Rows, name: &str, before: u64, most: usize) -> Result<Vec<Ticket>> {
     let prefix = key::prefix(name);
     let now = rows.now();
     let mut front = Vec::new();
@@ -53,13 +55,7 @@ pub(super) fn front(rows: &mut dyn Rows, name: &str, before: u64, most: usize) -
 }
 
 /// Up to `most` tickets after a key and in front of the number `before`, dead ones too.
-pub(super) fn read(
-    rows: &mut dyn Rows,
-    prefix: &[u8],
-    after: Option<&[u8]>,
-    before: u64,
-    most: usize,
-) -> Result<Vec<Ticket>> {
+pub fn read(rows: &mut dyn Rows, prefix: &[u8], after: Option<&[u8]>, before: u64, most: usize) -> Result<Vec<Ticket>> {
     let mut found = Vec::new();
     rows.scan(Table::Queues, prefix, after, &mut |key, row| {
         if let Some(number) = key::parse_ticket(&key[prefix.len()..]) {
@@ -75,7 +71,7 @@ pub(super) fn read(
 
 /// How many living tickets are in front of the number `before`. Beyond a page of them it is what
 /// the numbers tell, which may be too many.
-pub(super) fn ahead(rows: &mut dyn Rows, name: &str, before: u64) -> Result<u32> {
+pub fn ahead(rows: &mut dyn Rows, name: &str, before: u64) -> Result<u32> {
     let prefix = key::prefix(name);
     // Most waiters share a few processes, whose lives are asked for once.
     let mut clients: Vec<(ClientId, u32)> = Vec::new();
@@ -106,12 +102,12 @@ pub(super) fn ahead(rows: &mut dyn Rows, name: &str, before: u64) -> Result<u32>
 }
 
 /// How many living tickets there are, counted up to a page.
-pub(super) fn length(rows: &mut dyn Rows, name: &str) -> Result<u32> {
+pub fn length(rows: &mut dyn Rows, name: &str) -> Result<u32> {
     ahead(rows, name, MAX_TICKET + 1)
 }
 
 /// Calls the first `most` in line: the words of those who were not called before go to `wakes`.
-pub(super) fn call(rows: &mut dyn Rows, name: &str, most: usize, wakes: &mut Vec<u32>) -> Result<()> {
+pub fn call(rows: &mut dyn Rows, name: &str, most: usize, wakes: &mut Vec<u32>) -> Result<()> {
     if most == 0 {
         return Ok(());
     }
@@ -120,7 +116,7 @@ pub(super) fn call(rows: &mut dyn Rows, name: &str, most: usize, wakes: &mut Vec
 }
 
 /// Marks tickets as called, unless they are.
-pub(super) fn mark(rows: &mut dyn Rows, name: &str, front: &[Ticket], wakes: &mut Vec<u32>) -> Result<()> {
+pub fn mark(rows: &mut dyn Rows, name: &str, front: &[Ticket], wakes: &mut Vec<u32>) -> Result<()> {
     let now = rows.now().as_nanos();
     for ticket in front {
         if value::called_at(&ticket.row.value).is_none() {
@@ -132,7 +128,7 @@ pub(super) fn mark(rows: &mut dyn Rows, name: &str, front: &[Ticket], wakes: &mu
 }
 
 /// Calls one more than were called already: somebody's permit was taken away by hand.
-pub(super) fn call_one_more(rows: &mut dyn Rows, name: &str, wakes: &mut Vec<u32>) -> Result<()> {
+pub fn call_one_more(rows: &mut dyn Rows, name: &str, wakes: &mut Vec<u32>) -> Result<()> {
     let front = front(rows, name, MAX_TICKET + 1, PAGE)?;
     match front.iter().position(|ticket| value::called_at(&ticket.row.value).is_none()) {
         Some(next) => mark(rows, name, &front[next..=next], wakes),
@@ -141,7 +137,7 @@ pub(super) fn call_one_more(rows: &mut dyn Rows, name: &str, wakes: &mut Vec<u32
 }
 
 /// Takes a ticket at the back of the line.
-pub(super) fn enqueue(rows: &mut dyn Rows, name: &str, ticket: &[u8]) -> Result<u64> {
+pub fn enqueue(rows: &mut dyn Rows, name: &str, ticket: &[u8]) -> Result<u64> {
     let number = last(rows, name)? + 1;
     if number > MAX_TICKET {
         let detail = "the line has no number left. Let it run empty, then its numbers begin anew";
@@ -168,18 +164,18 @@ fn last(rows: &mut dyn Rows, name: &str) -> Result<u64> {
 }
 
 /// The waiter's own ticket, unless it lost its place. `uncalled` is the value that it wrote.
-pub(super) fn own(rows: &mut dyn Rows, name: &str, number: u64, uncalled: &[u8]) -> Result<Option<Ticket>> {
+pub fn own(rows: &mut dyn Rows, name: &str, number: u64, uncalled: &[u8]) -> Result<Option<Ticket>> {
     let row = rows.get(Table::Queues, &key::ticket(name, number))?;
     Ok(row.filter(|row| value::is_ticket(&row.value, uncalled)).map(|row| Ticket { number, row }))
 }
 
 /// Takes a ticket out of the line.
-pub(super) fn remove(rows: &mut dyn Rows, name: &str, number: u64) -> Result<()> {
+pub fn remove(rows: &mut dyn Rows, name: &str, number: u64) -> Result<()> {
     rows.delete(Table::Queues, &key::ticket(name, number)).map(|_| ())
 }
 
 /// Forgets that a ticket was called: it came, and there was nothing for it.
-pub(super) fn uncall(rows: &mut dyn Rows, name: &str, ticket: &Ticket, uncalled: &[u8]) -> Result<()> {
+pub fn uncall(rows: &mut dyn Rows, name: &str, ticket: &Ticket, uncalled: &[u8]) -> Result<()> {
     if value::called_at(&ticket.row.value).is_none() {
         return Ok(());
     }

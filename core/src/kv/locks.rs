@@ -16,7 +16,7 @@ use crate::clock::Moment;
 use crate::info::{Holder, Refusal, RefusalReason, ReleaseId, Waiter, system_time};
 
 /// Whether a permit's row is somebody's: neither over nor a dead process's.
-pub(super) fn is_live(rows: &mut dyn Rows, row: &Row) -> bool {
+pub fn is_live(rows: &mut dyn Rows, row: &Row) -> bool {
     row.expires.is_none_or(|end| rows.now() < end) && rows.is_alive(row.client)
 }
 
@@ -27,7 +27,7 @@ fn live_permit(rows: &mut dyn Rows, name: &str, slot: u32) -> Result<Option<Row>
 }
 
 /// The live permits below `permits`, by rising slot.
-pub(super) fn live_permits(rows: &mut dyn Rows, name: &str, permits: u32) -> Result<Vec<(u32, Row)>> {
+pub fn live_permits(rows: &mut dyn Rows, name: &str, permits: u32) -> Result<Vec<(u32, Row)>> {
     if permits == 1 {
         return Ok(live_permit(rows, name, 0)?.map(|row| (0, row)).into_iter().collect());
     }
@@ -47,7 +47,7 @@ pub(super) fn live_permits(rows: &mut dyn Rows, name: &str, permits: u32) -> Res
 }
 
 /// Who holds what.
-pub(super) fn holder(rows: &dyn Rows, slot: u32, row: &Row) -> Holder {
+pub fn holder(rows: &dyn Rows, slot: u32, row: &Row) -> Holder {
     let facts = Facts::of(&row.value);
     let wall = |end: Moment| {
         let left = i64::try_from(end.since(rows.now()).as_micros()).unwrap_or(i64::MAX);
@@ -65,7 +65,7 @@ pub(super) fn holder(rows: &dyn Rows, slot: u32, row: &Row) -> Holder {
 }
 
 /// Who waits at which position.
-pub(super) fn waiter(position: u32, ticket: &Ticket) -> Waiter {
+pub fn waiter(position: u32, ticket: &Ticket) -> Waiter {
     let facts = Facts::of(&ticket.row.value);
     Waiter {
         position,
@@ -76,33 +76,40 @@ pub(super) fn waiter(position: u32, ticket: &Ticket) -> Waiter {
 }
 
 /// The answer to an acquire that got nothing.
-pub(super) fn refusal(rows: &mut dyn Rows, ask: &Ask<'_>, reason: RefusalReason) -> Result<Refusal> {
+pub fn refusal(rows: &mut dyn Rows, ask: &Ask<'_>, reason: RefusalReason) -> Result<Refusal> {
     let held = live_permits(rows, ask.name, ask.permits)?;
     let holders = held.iter().map(|(slot, row)| holder(rows, *slot, row)).collect();
     Ok(Refusal::new(reason, holders, line::length(rows, ask.name)?))
 }
 
 /// The place in line of whoever tries.
-pub(super) struct Place {
+pub struct Place {
     /// The number of the ticket; `None`: in no line.
-    pub(super) number: Option<u64>,
+    pub number: Option<u64>,
     /// The ticket's value as it was written.
-    pub(super) value: Vec<u8>,
+    pub value: Vec<u8>,
 }
 
 /// What came of one try.
-pub(super) enum Tried {
-    Granted { hold: Hold, already: bool },
+pub enum Tried {
+    /// It is held now.
+    Granted {
+        /// The permit.
+        hold: Hold,
+        /// Whether this owner had it already, in which case nothing was written.
+        already: bool,
+    },
+    /// Somebody else has it, or is in front.
     Busy(Busy),
 }
 
 /// Why a try came to nothing, and when the next one is due.
 #[derive(Clone, Copy)]
-pub(super) struct Busy {
+pub struct Busy {
     /// How many are in front.
-    pub(super) ahead: u32,
+    pub ahead: u32,
     /// When a permit, or a place in front, may become free without anybody saying so.
-    pub(super) due: Option<Moment>,
+    pub due: Option<Moment>,
 }
 
 /// One try to take a permit, as one atomic step: the one who asks gets one when fewer are in front
@@ -110,7 +117,7 @@ pub(super) struct Busy {
 ///
 /// With a place, whoever gets nothing is in line afterwards, at the back when its place was lost.
 /// The words of those who now have to look go to `wakes`.
-pub(super) fn attempt(
+pub fn attempt(
     rows: &mut dyn Rows,
     ask: &Ask<'_>,
     mut place: Option<&mut Place>,
@@ -190,15 +197,17 @@ fn put(rows: &mut dyn Rows, ask: &Ask<'_>, slot: u32, value: &[u8]) -> Result<u6
 }
 
 /// What came of a renewal or a release.
-pub(super) enum Kept {
+pub enum Kept {
+    /// Done; the token of the row.
     Done(u64),
+    /// It is not this hold's any more; who has it.
     Lost(Vec<Holder>),
 }
 
 /// Renews a permit. It never makes a row: a late renewal would revive a lease that was lost.
 ///
 /// A token that is stale only because the owner's own earlier renewal landed is carried through.
-pub(super) fn renew(rows: &mut dyn Rows, ask: &Ask<'_>, hold: Hold) -> Result<Kept> {
+pub fn renew(rows: &mut dyn Rows, ask: &Ask<'_>, hold: Hold) -> Result<Kept> {
     let Some(row) = live_permit(rows, ask.name, hold.slot)? else { return Ok(Kept::Lost(Vec::new())) };
     if row.version != hold.token && !value::is_owner(&row.value, ask.owner) {
         return Ok(Kept::Lost(vec![holder(rows, hold.slot, &row)]));
@@ -208,7 +217,7 @@ pub(super) fn renew(rows: &mut dyn Rows, ask: &Ask<'_>, hold: Hold) -> Result<Ke
 }
 
 /// Gives a permit back if the token is its current one, and calls the next in line.
-pub(super) fn release(rows: &mut dyn Rows, ask: &Ask<'_>, hold: Hold, wakes: &mut Vec<u32>) -> Result<Kept> {
+pub fn release(rows: &mut dyn Rows, ask: &Ask<'_>, hold: Hold, wakes: &mut Vec<u32>) -> Result<Kept> {
     let Some(row) = live_permit(rows, ask.name, hold.slot)? else { return Ok(Kept::Lost(Vec::new())) };
     if row.version != hold.token {
         return Ok(Kept::Lost(vec![holder(rows, hold.slot, &row)]));
@@ -234,7 +243,7 @@ fn call_free(rows: &mut dyn Rows, ask: &Ask<'_>, wakes: &mut Vec<u32>) -> Result
 }
 
 /// Gives a place in line up and calls the next.
-pub(super) fn leave(rows: &mut dyn Rows, ask: &Ask<'_>, place: &Place, wakes: &mut Vec<u32>) -> Result<()> {
+pub fn leave(rows: &mut dyn Rows, ask: &Ask<'_>, place: &Place, wakes: &mut Vec<u32>) -> Result<()> {
     if let Some(number) = place.number
         && line::own(rows, ask.name, number, &place.value)?.is_some()
     {
@@ -244,13 +253,7 @@ pub(super) fn leave(rows: &mut dyn Rows, ask: &Ask<'_>, place: &Place, wakes: &m
 }
 
 /// Ends the hold in `slot` if it is still the one that `id` names.
-pub(super) fn force_release(
-    rows: &mut dyn Rows,
-    name: &str,
-    slot: u32,
-    id: &ReleaseId,
-    wakes: &mut Vec<u32>,
-) -> Result<bool> {
+pub fn force_release(rows: &mut dyn Rows, name: &str, slot: u32, id: &ReleaseId, wakes: &mut Vec<u32>) -> Result<bool> {
     if slot >= MAX_PERMITS {
         return Ok(false);
     }

@@ -23,7 +23,7 @@ fn read<T>(store: &dyn RowStore, until: Moment, mut body: impl FnMut(&mut dyn Ro
 }
 
 /// Who holds the lock and who waits for it.
-pub(super) fn show(store: &dyn RowStore, name: &str, until: Moment) -> Result<LockInfo> {
+pub fn show(store: &dyn RowStore, name: &str, until: Moment) -> Result<LockInfo> {
     let prefix = key::prefix(name);
     let mut info = LockInfo { name: name.into(), held: false, holders: Vec::new(), waiters: Vec::new() };
     // Permits are below 1024 and fit two pages; foreign keys beside them may need more.
@@ -86,13 +86,7 @@ fn page(rows: &mut dyn Rows, table: Table, prefix: &[u8], after: Option<&[u8]>) 
 }
 
 /// Up to `limit` held locks by rising name, whose names start with `prefix` and come after `after`.
-pub(super) fn list(
-    store: &dyn RowStore,
-    prefix: &str,
-    limit: u32,
-    after: &str,
-    until: Moment,
-) -> Result<Vec<LockInfo>> {
+pub fn list(store: &dyn RowStore, prefix: &str, limit: u32, after: &str, until: Moment) -> Result<Vec<LockInfo>> {
     let limit = limit.clamp(1, MAX_LIST) as usize;
     let mut locks = Vec::new();
     let mut from = after.to_string();

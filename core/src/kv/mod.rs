@@ -1,18 +1,20 @@
 //! The operations on locks turned into rows, once for every store that keeps rows.
 
 pub(crate) mod backend;
-mod key;
-pub(crate) mod limits;
-mod line;
-mod locks;
-mod look;
+pub mod key;
+pub mod limits;
+pub mod line;
+pub mod locks;
+pub mod look;
+pub mod operations;
 pub(crate) mod row;
-mod stamp;
-mod value;
+pub mod stamp;
+pub(crate) mod step;
+pub mod value;
 mod waiting;
 
 /// A number that is random enough to spread a crowd; no secret.
-fn roll() -> u64 {
+pub fn roll() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static STEP: AtomicU64 = AtomicU64::new(0);
     let step = STEP.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);

@@ -8,27 +8,29 @@ use crate::clock::{Clock, Moment};
 
 /// Which rows are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Table {
+pub enum Table {
     /// The permits: key `<name>#<slot>`; the namespace `queen-locks` on the wire.
     Locks,
     /// The tickets of waiters: key `<name>#<ten digits>`; the namespace `fencehold-queues`.
     Queues,
+    /// The rows of users: key `<namespace>`, a zero byte, `<key>`.
+    Values,
 }
 
 /// The identity of a process that uses a store and whose death the store can notice.
 ///
 /// [`ClientId::NONE`] marks a row that lives by its lifetime alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct ClientId(pub u64);
+pub struct ClientId(pub u64);
 
 impl ClientId {
     /// Nobody: the row does not end with any process.
-    pub(crate) const NONE: Self = Self(0);
+    pub const NONE: Self = Self(0);
 }
 
 /// A row as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub struct Row {
     /// Rises with every write on the whole store and is never used twice.
     pub version: u64,
     /// When the row ends on the store's clock; `None`: never.
@@ -43,7 +45,7 @@ pub(crate) struct Row {
 
 /// What a write puts into a row; the store adds the version and the time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NewRow<'a> {
+pub struct NewRow<'a> {
     /// The value: UTF-8 JSON.
     pub value: &'a [u8],
     /// When the row ends on the store's clock; `None`: never.
@@ -54,7 +56,7 @@ pub(crate) struct NewRow<'a> {
 
 /// What a transaction is going to do, so that a store can refuse early and cheaply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Intent {
+pub enum Intent {
     /// Only reads.
     Read,
     /// May add rows: refused when the store is full.
@@ -65,7 +67,7 @@ pub(crate) enum Intent {
 }
 
 /// The rows, inside one transaction.
-pub(crate) trait Rows {
+pub trait Rows {
     /// The store's time, the same during the whole transaction.
     fn now(&self) -> Moment;
 
@@ -118,7 +120,7 @@ pub(crate) trait Rows {
 }
 
 /// A store of rows with atomic transactions.
-pub(crate) trait RowStore: Send + Sync {
+pub trait RowStore: Send + Sync {
     /// The store's URL without credentials.
     fn store(&self) -> &str;
 
@@ -149,11 +151,14 @@ pub(crate) trait RowStore: Send + Sync {
     /// Whether [`Rows::is_alive`] can notice a death that nobody announces, so that waiters have
     /// to look from time to time.
     fn notices_death(&self) -> bool;
+
+    /// Whether the store keeps the rows of users beside the locks, in the same transactions.
+    fn keeps_values(&self) -> bool;
 }
 
 /// A futex word that one waiting thread sleeps on. It is never unmapped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitWord {
+pub struct WaitWord {
     /// The number under which others wake it.
     pub id: u32,
     /// The word itself; whoever wakes adds one first.

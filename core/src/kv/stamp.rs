@@ -5,7 +5,7 @@ use crate::info::civil;
 const DAY: i64 = 86_400_000_000;
 
 /// Writes `micros` after 1970: `2026-10-08T08:49:10.5+00:00`.
-pub(super) fn format(micros: i64) -> String {
+pub fn format(micros: i64) -> String {
     let (days, of_day) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
     let (year, month, day) = civil(days);
     let (seconds, fraction) = (of_day / 1_000_000, of_day % 1_000_000);
@@ -20,7 +20,7 @@ pub(super) fn format(micros: i64) -> String {
 }
 
 /// Reads a time with any offset; `None` when it is none.
-pub(super) fn parse(text: &str) -> Option<i64> {
+pub fn parse(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?

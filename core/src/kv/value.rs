@@ -7,7 +7,7 @@ use super::key::push_decimal;
 use super::stamp;
 
 /// The value of a fresh permit.
-pub(super) fn permit(owner: &str, label: Option<&str>) -> Vec<u8> {
+pub fn permit(owner: &str, label: Option<&str>) -> Vec<u8> {
     let mut out = Vec::with_capacity(owner.len() + label.map_or(0, str::len) + 32);
     open(&mut out, owner, label);
     out.push(b'}');
@@ -15,7 +15,7 @@ pub(super) fn permit(owner: &str, label: Option<&str>) -> Vec<u8> {
 }
 
 /// The value of a ticket that was not called yet. A call appends one member.
-pub(super) fn ticket(owner: &str, label: Option<&str>, since_micros: i64, word: u32) -> Vec<u8> {
+pub fn ticket(owner: &str, label: Option<&str>, since_micros: i64, word: u32) -> Vec<u8> {
     let mut out = Vec::with_capacity(owner.len() + label.map_or(0, str::len) + 96);
     open(&mut out, owner, label);
     out.extend_from_slice(b",\"since\":\"");
@@ -53,7 +53,7 @@ fn push_string(out: &mut Vec<u8>, text: &str) {
 
 /// The value with the time of the acquire kept in it, as it is from the first renewal on. Whatever
 /// else it holds stays.
-pub(super) fn with_since(value: &[u8], acquired_micros: i64) -> Vec<u8> {
+pub fn with_since(value: &[u8], acquired_micros: i64) -> Vec<u8> {
     // A quote inside of a string is escaped, so these bytes are the member and nothing else.
     let ours = value.starts_with(b"{\"owner\":\"") && value.ends_with(b"\"}");
     if ours {
@@ -83,22 +83,22 @@ fn append(value: &[u8], member: &[u8], write: impl FnOnce(&mut Vec<u8>)) -> Vec<
 const CALLED: &[u8] = b",\"called_at\":";
 
 /// A ticket's value with the moment at which its waiter was called.
-pub(super) fn called(value: &[u8], nanos: u64) -> Vec<u8> {
+pub fn called(value: &[u8], nanos: u64) -> Vec<u8> {
     append(value, CALLED, |out| push_decimal(out, nanos, 1))
 }
 
 /// When a ticket's waiter was called, if it was.
-pub(super) fn called_at(value: &[u8]) -> Option<u64> {
+pub fn called_at(value: &[u8]) -> Option<u64> {
     number_after(value, CALLED)
 }
 
 /// The word that a ticket's waiter sleeps on.
-pub(super) fn word(value: &[u8]) -> Option<u32> {
+pub fn word(value: &[u8]) -> Option<u32> {
     number_after(value, b",\"word\":").and_then(|number| u32::try_from(number).ok())
 }
 
 /// Whether `stored` is the ticket with the value `uncalled`, called or not.
-pub(super) fn is_ticket(stored: &[u8], uncalled: &[u8]) -> bool {
+pub fn is_ticket(stored: &[u8], uncalled: &[u8]) -> bool {
     match uncalled.split_last() {
         Some((_, body)) => stored.starts_with(body) && matches!(stored.get(body.len()), Some(b'}' | b',')),
         None => false,
@@ -116,7 +116,7 @@ fn number_after(value: &[u8], member: &[u8]) -> Option<u64> {
 }
 
 /// Whether the value names `owner`.
-pub(super) fn is_owner(value: &[u8], owner: &str) -> bool {
+pub fn is_owner(value: &[u8], owner: &str) -> bool {
     let mut start = Vec::with_capacity(owner.len() + 16);
     open(&mut start, owner, None);
     if value.starts_with(&start) && matches!(value.get(start.len()), Some(b',' | b'}')) {
@@ -127,15 +127,18 @@ pub(super) fn is_owner(value: &[u8], owner: &str) -> bool {
 
 /// What a value tells people.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
-    pub(super) owner: Option<String>,
-    pub(super) label: Option<String>,
-    pub(super) since_micros: Option<i64>,
+pub struct Facts {
+    /// Who it is held for.
+    pub owner: Option<String>,
+    /// What people call the owner.
+    pub label: Option<String>,
+    /// When the hold or the wait began, in microseconds since 1970.
+    pub since_micros: Option<i64>,
 }
 
 impl Facts {
     /// Reads a value, also one written by hand.
-    pub(super) fn of(value: &[u8]) -> Self {
+    pub fn of(value: &[u8]) -> Self {
         let Ok(Value::Object(members)) = serde_json::from_slice::<Value>(value) else {
             return Self::default();
         };

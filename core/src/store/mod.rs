@@ -2,7 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod file;
-mod memory;
+pub(crate) mod memory;
 
 use std::sync::Arc;
 

@@ -158,4 +158,9 @@ impl RowStore for FileStore {
     fn notices_death(&self) -> bool {
         true
     }
+
+    fn keeps_values(&self) -> bool {
+        // The rows here are not synced to the disk, which rows of users would have to be.
+        false
+    }
 }

@@ -45,6 +45,7 @@ impl Key {
         bytes[0] = match table {
             Table::Locks => 1,
             Table::Queues => 2,
+            Table::Values => 3,
         };
         bytes[1..length].copy_from_slice(key);
         Ok(Self { bytes, length })

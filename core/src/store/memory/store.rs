@@ -108,6 +108,10 @@ impl RowStore for MemoryStore {
     fn notices_death(&self) -> bool {
         false
     }
+
+    fn keeps_values(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::kv::row::{ClientId, NewRow, Row, Rows, Table};
 pub(super) struct Tables {
     locks: BTreeMap<Vec<u8>, Row>,
     queues: BTreeMap<Vec<u8>, Row>,
+    values: BTreeMap<Vec<u8>, Row>,
     /// The next version. A transaction that is undone leaves a gap.
     next_version: u64,
 }
@@ -20,13 +21,14 @@ impl Tables {
     /// starts again.
     pub(super) fn new(wall_micros: i64) -> Self {
         let next_version = u64::try_from(wall_micros).unwrap_or(1).max(1);
-        Self { locks: BTreeMap::new(), queues: BTreeMap::new(), next_version }
+        Self { locks: BTreeMap::new(), queues: BTreeMap::new(), values: BTreeMap::new(), next_version }
     }
 
     fn of(&mut self, table: Table) -> &mut BTreeMap<Vec<u8>, Row> {
         match table {
             Table::Locks => &mut self.locks,
             Table::Queues => &mut self.queues,
+            Table::Values => &mut self.values,
         }
     }
 }
