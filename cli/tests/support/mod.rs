@@ -1,0 +1,151 @@
+//! A store of its own per test, the command on it, and waiting for what must happen.
+#![allow(dead_code)] // Each test file uses its part.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test fails; nothing waits that long when all is well.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn store(&self) -> String {
+        format!("file:{}", self.path("store").display())
+    }
+
+    /// The command on this world's store, with nothing of the environment that could name another.
+    pub(crate) fn fencehold(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fencehold"));
+        for name in ["FENCEHOLD_URL", "FENCEHOLD_LABEL", "FENCEHOLD_REQUEST_TIMEOUT"] {
+            command.env_remove(name);
+        }
+        command.current_dir(self.folder.path()).env("FENCEHOLD_URL", self.store()).args(args);
+        command
+    }
+
+    pub(crate) fn output(&self, args: &[&str]) -> Output {
+        self.fencehold(args).output().expect("the command runs")
+    }
+
+    pub(crate) fn code(&self, args: &[&str]) -> i32 {
+        self.output(args).status.code().expect("an exit code")
+    }
+
+    /// `fencehold run NAME OPTIONS -- sh -c SCRIPT`, in this world's folder.
+    pub(crate) fn start(&self, options: &[&str], script: &str) -> Running {
+        let mut args = vec!["run", "n"];
+        args.extend(options);
+        args.extend(["--", "sh", "-c", script]);
+        let child = self
+            .fencehold(&args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        Running { child: Some(child) }
+    }
+
+    /// Waits until a script wrote a whole line into `file`; answers it.
+    pub(crate) fn line(&self, file: &str) -> String {
+        let path = self.path(file);
+        wait_for(&format!("a line in {file}"), || {
+            std::fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n')).map(|text| text.trim().to_owned())
+        })
+    }
+
+    pub(crate) fn pid(&self, file: &str) -> i32 {
+        self.line(file).parse().expect("a process id")
+    }
+
+    pub(crate) fn exists(&self, file: &str) -> bool {
+        self.path(file).exists()
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        match self.code(&["show", "n", "--quiet"]) {
+            0 => true,
+            1 => false,
+            other => panic!("show ended with {other}"),
+        }
+    }
+
+    pub(crate) fn wait_until_free(&self) {
+        wait_for("the lock to be free", || (!self.is_held()).then_some(()));
+    }
+}
+
+/// A running `fencehold run`, ended when the test ends.
+pub(crate) struct Running {
+    child: Option<Child>,
+}
+
+impl Running {
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.as_ref().expect("running").id().cast_signed()
+    }
+
+    pub(crate) fn signal(&self, number: i32) {
+        kill(self.pid(), number);
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.as_mut().expect("running").try_wait().expect("a status").is_some()
+    }
+
+    /// Waits for the end; answers the exit code (128 + n for a signal) and standard error.
+    pub(crate) fn finish(mut self) -> (i32, String) {
+        wait_for("the command to end", || self.has_ended().then_some(()));
+        let output = self.child.take().expect("running").wait_with_output().expect("output");
+        let code = output.status.code().unwrap_or_else(|| {
+            use std::os::unix::process::ExitStatusExt;
+            128 + output.status.signal().expect("a signal")
+        });
+        (code, String::from_utf8(output.stderr).expect("UTF-8"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+pub(crate) fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(began.elapsed() < LIMIT, "waited {LIMIT:?} for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn kill(pid: i32, number: i32) {
+    // SAFETY: plain integers in.
+    assert_eq!(unsafe { libc::kill(pid, number) }, 0, "kill {pid}");
+}
+
+/// Whether the process runs; one that only waits to be reaped does not.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"))
+        .ok()
+        .and_then(|stat| stat.rsplit(')').next()?.trim_start().chars().next())
+        .is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
