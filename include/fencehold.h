@@ -1032,11 +1032,13 @@ FH_API FH_MUST_USE fh_status fh_txn_timers(fh_txn *txn, const char *json, size_t
 /**
  * Commits the step: all of it, if every guard holds, or nothing.
  *
- * The stores of this version commit no steps: the answer is FH_ERR_UNSUPPORTED, and nothing was done.
+ * A renewal in flight is waited for, and when a handle's own renewal had moved the token the step is sent again, at most
+ * three times. A guard that somebody else has loses its handle, for the reason "guard".
  *
- * @param result_json  NULL, or gets {"success", "reason", "results"}, borrowed until the step is freed; NULL on a failure.
- * @return FH_OK. FH_LOST: a guard did not hold. FH_REFUSED: another precondition did not. FH_ERR_UNSUPPORTED.
- *         FH_ERR_IN_DOUBT: sent, no answer; it is never sent again by itself.
+ * @param result_json  NULL, or gets {"success", "reason", "results"}, borrowed until the next call on the step; NULL on a failure.
+ * @return FH_OK. FH_LOST: a guard did not hold, and *error tells who has the lock. FH_REFUSED: the store did nothing of it;
+ *         "reason" tells why. FH_ERR_NOT_HELD: a guard is not held, and nothing was sent. FH_ERR_UNSUPPORTED. FH_ERR_IN_DOUBT:
+ *         sent, no answer; it is never sent again by itself.
  * @since ABI 0
  */
 FH_API
@@ -1044,6 +1046,25 @@ FH_MUST_USE
 fh_status fh_txn_commit(fh_txn *txn,
                         const char **result_json,
                         fh_error **error);
+
+/**
+ * Does operations on rows of users, in one atomic call.
+ *
+ * @param operations_json  A JSON array of the wire's objects: get, getMany, getPrefix, put, putIfAbsent, delete, incr, check.
+ * @param info             Not NULL. Gets the answer: fh_info_json() is {"results": […]}, one element for each operation, or, when
+ *                         an operation with "required" lost, {"ok": false, "reason": "kv_precondition", …}. Free it with
+ *                         fh_info_free().
+ * @return FH_OK. FH_REFUSED: a required operation lost, and nothing was written. FH_ERR_INVALID. FH_ERR_UNSUPPORTED: this store
+ *         keeps locks only. FH_ERR_UNREACHABLE. FH_ERR_IN_DOUBT: a write was sent, no answer; it is never sent again by itself.
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_client_kv(const fh_client *client,
+                       const char *operations_json,
+                       size_t operations_len,
+                       fh_info **info,
+                       fh_error **error);
 
 /**
  * Frees a step; NULL does nothing. One that was not committed did nothing.
@@ -1784,11 +1805,13 @@ FH_API FH_MUST_USE fh_status fh_txn_timers(fh_txn *txn, const char *json, size_t
 /**
  * Commits the step: all of it, if every guard holds, or nothing.
  *
- * The stores of this version commit no steps: the answer is FH_ERR_UNSUPPORTED, and nothing was done.
+ * A renewal in flight is waited for, and when a handle's own renewal had moved the token the step is sent again, at most
+ * three times. A guard that somebody else has loses its handle, for the reason "guard".
  *
- * @param result_json  NULL, or gets {"success", "reason", "results"}, borrowed until the step is freed; NULL on a failure.
- * @return FH_OK. FH_LOST: a guard did not hold. FH_REFUSED: another precondition did not. FH_ERR_UNSUPPORTED.
- *         FH_ERR_IN_DOUBT: sent, no answer; it is never sent again by itself.
+ * @param result_json  NULL, or gets {"success", "reason", "results"}, borrowed until the next call on the step; NULL on a failure.
+ * @return FH_OK. FH_LOST: a guard did not hold, and *error tells who has the lock. FH_REFUSED: the store did nothing of it;
+ *         "reason" tells why. FH_ERR_NOT_HELD: a guard is not held, and nothing was sent. FH_ERR_UNSUPPORTED. FH_ERR_IN_DOUBT:
+ *         sent, no answer; it is never sent again by itself.
  * @since ABI 0
  */
 FH_API
@@ -1796,6 +1819,25 @@ FH_MUST_USE
 fh_status fh_txn_commit(fh_txn *txn,
                         const char **result_json,
                         fh_error **error);
+
+/**
+ * Does operations on rows of users, in one atomic call.
+ *
+ * @param operations_json  A JSON array of the wire's objects: get, getMany, getPrefix, put, putIfAbsent, delete, incr, check.
+ * @param info             Not NULL. Gets the answer: fh_info_json() is {"results": […]}, one element for each operation, or, when
+ *                         an operation with "required" lost, {"ok": false, "reason": "kv_precondition", …}. Free it with
+ *                         fh_info_free().
+ * @return FH_OK. FH_REFUSED: a required operation lost, and nothing was written. FH_ERR_INVALID. FH_ERR_UNSUPPORTED: this store
+ *         keeps locks only. FH_ERR_UNREACHABLE. FH_ERR_IN_DOUBT: a write was sent, no answer; it is never sent again by itself.
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_client_kv(const fh_client *client,
+                       const char *operations_json,
+                       size_t operations_len,
+                       fh_info **info,
+                       fh_error **error);
 
 /**
  * Frees a step; NULL does nothing. One that was not committed did nothing.

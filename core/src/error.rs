@@ -210,7 +210,7 @@ impl Error {
     }
 
     /// The same error, naming the store unless it already names one.
-    pub(crate) fn on_store(self, store: &str) -> Self {
+    pub fn on_store(self, store: &str) -> Self {
         if self.0.store.is_some() {
             return self;
         }

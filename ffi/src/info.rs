@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 use std::time::SystemTime;
 
-use fencehold::{Holder, LockInfo, Refusal, Result, Waiter, unix_millis};
+use fencehold::{Error, Holder, LockInfo, Refusal, Result, Waiter, unix_millis};
 
 use crate::boundary::{INTERNAL, INVALID, OK, value};
 use crate::error::borrowed;
@@ -53,6 +53,14 @@ pub struct fh_waiter {
 pub struct fh_info {
     locks: Vec<Entry>,
     json: CString,
+}
+
+impl fh_info {
+    /// An answer that is only JSON.
+    pub(crate) fn of_json(json: String) -> Result<Self> {
+        let json = CString::new(json).map_err(|_| Error::internal("JSON has no NUL"))?;
+        Ok(Self { locks: Vec::new(), json })
+    }
 }
 
 // SAFETY: the pointers inside point to texts that live and move with it.

@@ -19,7 +19,6 @@ use crate::text::{DEFAULT_WAIT, fh_str, millis, out, wait_from};
 pub struct fh_lock {
     // First, so that the pointer that C holds leads to it without an offset.
     pub(crate) lock: Lock,
-    pub(crate) client: Arc<Shared>,
     name: CString,
     owner: CString,
     wait_ms: u64,
@@ -122,7 +121,6 @@ unsafe fn make(
             name: out(lock.name()),
             owner: out(lock.owner()),
             lock,
-            client: shared.clone(),
             wait_ms: given.wait_ms,
             poison: Poison::default(),
         };

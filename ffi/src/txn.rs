@@ -1,23 +1,36 @@
 //! Steps: changes that are committed together, or not at all, while a guard holds.
 
-use std::ffi::c_char;
+use std::ffi::{CString, c_char};
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fencehold::{Error, Kind, Result};
+use fencehold::{Error, KvCall, Result, StepParts};
 use serde_json::Value;
 
 use crate::boundary::{OK, Poison, guard, object, place, value};
 use crate::client::{Shared, fh_client};
 use crate::error::fh_error;
 use crate::fh_status;
+use crate::info::fh_info;
 use crate::lock::fh_lock;
 use crate::text::text;
+
+/// The status of a step that was refused for another reason than a lost guard.
+const REFUSED: fh_status = 5;
 
 /// A step that is being put together. Not for several threads at once.
 pub struct fh_txn {
     client: Arc<Shared>,
+    /// Guards the parts from a caller who uses one step on two threads all the same.
+    state: Mutex<State>,
     poison: Poison,
+}
+
+#[derive(Default)]
+struct State {
+    parts: StepParts,
+    /// The last commit's outcome as JSON, which the caller reads.
+    result: CString,
 }
 
 /// Begins a step. Nothing is sent before fh_txn_commit().
@@ -37,7 +50,13 @@ pub unsafe extern "C" fn fh_txn_new(
         let shared = unsafe { object(client, "client") }?.shared.clone();
         let place = place(txn, "txn")?;
         // SAFETY: not NULL; the header asks for a writable place.
-        unsafe { place.write(Box::into_raw(Box::new(fh_txn { client: shared, poison: Poison::default() }))) };
+        unsafe {
+            place.write(Box::into_raw(Box::new(fh_txn {
+                client: shared,
+                state: Mutex::default(),
+                poison: Poison::default(),
+            })))
+        };
         Ok(OK)
     };
     // SAFETY: the header asks for NULL or a writable place.
@@ -51,23 +70,29 @@ pub unsafe extern "C" fn fh_txn_new(
 unsafe fn with(
     txn: *mut fh_txn,
     error: *mut *mut fh_error,
-    body: impl FnOnce(&fh_txn) -> Result<fh_status>,
+    body: impl FnOnce(&fh_txn, &mut State) -> Result<fh_status>,
 ) -> fh_status {
     // SAFETY: as the caller vouches.
     let poison = unsafe { txn.as_ref() }.map(|txn| &txn.poison);
+    let body = || {
+        // SAFETY: as the caller vouches.
+        let txn = unsafe { object(txn.cast_const(), "txn") }?;
+        let mut state = txn.state.lock().unwrap_or_else(PoisonError::into_inner);
+        body(txn, &mut state).map_err(|error| error.on_store(txn.client.client.store()))
+    };
     // SAFETY: as the caller vouches.
-    unsafe { guard(error, poison, || body(object(txn.cast_const(), "txn")?)) }
+    unsafe { guard(error, poison, body) }
 }
 
-/// Checks a part of a step that is given as JSON, before the step is sent anywhere.
+/// A part of a step that is given as JSON.
 ///
 /// # Safety
 /// `json` is NULL or points to `len` bytes.
-unsafe fn list(json: *const c_char, len: usize, what: &str) -> Result<()> {
+unsafe fn list(json: *const c_char, len: usize, what: &str) -> Result<Value> {
     // SAFETY: as the caller vouches.
     let text = unsafe { text(json, len, "bad_request", what) }?;
     match serde_json::from_str::<Value>(text) {
-        Ok(Value::Array(_)) => Ok(()),
+        Ok(value @ Value::Array(_)) => Ok(value),
         Ok(_) => Err(Error::bad_argument("bad_request", format!("{what} are a JSON array (bad_request)"))),
         Err(fault) => Err(Error::bad_argument("bad_request", format!("{what} are no JSON: {fault} (bad_request)"))),
     }
@@ -81,19 +106,10 @@ unsafe fn list(json: *const c_char, len: usize, what: &str) -> Result<()> {
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fh_txn_guard(txn: *mut fh_txn, lock: *const fh_lock, error: *mut *mut fh_error) -> fh_status {
-    let body = |txn: &fh_txn| {
+    let body = |txn: &fh_txn, state: &mut State| {
         // SAFETY: the header asks for a live handle.
         let lock = unsafe { object(lock, "lock") }?;
-        let (name, store) = (Some(lock.lock.name()), Some(lock.client.client.store()));
-        if !Arc::ptr_eq(&txn.client, &lock.client) {
-            let detail = "the guard is a lock of another client. Make the step with the client that made the lock";
-            return Err(Error::for_binding(Kind::Invalid, "bad_guard", detail, name, store));
-        }
-        if !lock.lock.held() {
-            let detail = "it is not held, so nothing was sent. Acquire it and do the step again";
-            return Err(Error::for_binding(Kind::NotHeld, "not_held", detail, name, store));
-        }
-        Ok(OK)
+        state.parts.guard(&txn.client.client, &lock.lock).map(|()| OK)
     };
     // SAFETY: as the header asks.
     unsafe { with(txn, error, body) }
@@ -114,13 +130,12 @@ pub unsafe extern "C" fn fh_txn_push(
     items_len: usize,
     error: *mut *mut fh_error,
 ) -> fh_status {
-    let body = |_: &fh_txn| {
+    let body = |_: &fh_txn, state: &mut State| {
         // SAFETY: the header asks for a pointer and its length.
-        if unsafe { text(queue, queue_len, "bad_request", "a queue's name") }?.is_empty() {
-            return Err(Error::bad_argument("bad_request", "a queue has a name (bad_request)"));
-        }
+        let queue = unsafe { text(queue, queue_len, "bad_request", "a queue's name") }?;
         // SAFETY: as above.
-        unsafe { list(items_json, items_len, "items") }.map(|()| OK)
+        let items = unsafe { list(items_json, items_len, "items") }?;
+        state.parts.push(queue, &items).map(|()| OK)
     };
     // SAFETY: as the header asks.
     unsafe { with(txn, error, body) }
@@ -139,7 +154,7 @@ pub unsafe extern "C" fn fh_txn_ack(
     error: *mut *mut fh_error,
 ) -> fh_status {
     // SAFETY: as the header asks.
-    unsafe { with(txn, error, |_| list(json, len, "acknowledgements").map(|()| OK)) }
+    unsafe { with(txn, error, |_, state| state.parts.ack(&list(json, len, "acknowledgements")?).map(|()| OK)) }
 }
 
 /// Adds changes of key-value rows, as a JSON array of the wire's objects.
@@ -155,7 +170,7 @@ pub unsafe extern "C" fn fh_txn_kv(
     error: *mut *mut fh_error,
 ) -> fh_status {
     // SAFETY: as the header asks.
-    unsafe { with(txn, error, |_| list(json, len, "changes").map(|()| OK)) }
+    unsafe { with(txn, error, |_, state| state.parts.kv(&list(json, len, "changes")?).map(|()| OK)) }
 }
 
 /// Adds timers, as a JSON array of the wire's objects.
@@ -171,16 +186,18 @@ pub unsafe extern "C" fn fh_txn_timers(
     error: *mut *mut fh_error,
 ) -> fh_status {
     // SAFETY: as the header asks.
-    unsafe { with(txn, error, |_| list(json, len, "timers").map(|()| OK)) }
+    unsafe { with(txn, error, |_, state| state.parts.timers(&list(json, len, "timers")?).map(|()| OK)) }
 }
 
 /// Commits the step: all of it, if every guard holds, or nothing.
 ///
-/// The stores of this version commit no steps: the answer is FH_ERR_UNSUPPORTED, and nothing was done.
+/// A renewal in flight is waited for, and when a handle's own renewal had moved the token the step is sent again, at most
+/// three times. A guard that somebody else has loses its handle, for the reason "guard".
 ///
-/// @param result_json  NULL, or gets {"success", "reason", "results"}, borrowed until the step is freed; NULL on a failure.
-/// @return FH_OK. FH_LOST: a guard did not hold. FH_REFUSED: another precondition did not. FH_ERR_UNSUPPORTED.
-///         FH_ERR_IN_DOUBT: sent, no answer; it is never sent again by itself.
+/// @param result_json  NULL, or gets {"success", "reason", "results"}, borrowed until the next call on the step; NULL on a failure.
+/// @return FH_OK. FH_LOST: a guard did not hold, and *error tells who has the lock. FH_REFUSED: the store did nothing of it;
+///         "reason" tells why. FH_ERR_NOT_HELD: a guard is not held, and nothing was sent. FH_ERR_UNSUPPORTED. FH_ERR_IN_DOUBT:
+///         sent, no answer; it is never sent again by itself.
 /// @since ABI 0
 #[must_use]
 #[unsafe(no_mangle)]
@@ -193,12 +210,61 @@ pub unsafe extern "C" fn fh_txn_commit(
         // SAFETY: not NULL; the header asks for a writable place.
         unsafe { result_json.write(ptr::null()) };
     }
-    let body = |txn: &fh_txn| {
-        let detail = "this store commits no steps (unsupported), and nothing was done";
-        Err(Error::for_binding(Kind::Unsupported, "unsupported", detail, None, Some(txn.client.client.store())))
+    let body = |txn: &fh_txn, state: &mut State| {
+        let commit = txn.client.client.commit_parts(&state.parts)?;
+        let result = commit.result();
+        state.result = CString::new(result.to_json()).map_err(|_| Error::internal("JSON has no NUL"))?;
+        if !result_json.is_null() {
+            // SAFETY: not NULL; the header asks for a writable place.
+            unsafe { result_json.write(state.result.as_ptr()) };
+        }
+        match &result.lost {
+            Some(lost) => Err(lost.clone()),
+            None if result.success => Ok(OK),
+            None => Ok(REFUSED),
+        }
     };
     // SAFETY: as the header asks.
     unsafe { with(txn, error, body) }
+}
+
+/// Does operations on rows of users, in one atomic call.
+///
+/// @param operations_json  A JSON array of the wire's objects: get, getMany, getPrefix, put, putIfAbsent, delete, incr, check.
+/// @param info             Not NULL. Gets the answer: fh_info_json() is {"results": […]}, one element for each operation, or, when
+///                         an operation with "required" lost, {"ok": false, "reason": "kv_precondition", …}. Free it with
+///                         fh_info_free().
+/// @return FH_OK. FH_REFUSED: a required operation lost, and nothing was written. FH_ERR_INVALID. FH_ERR_UNSUPPORTED: this store
+///         keeps locks only. FH_ERR_UNREACHABLE. FH_ERR_IN_DOUBT: a write was sent, no answer; it is never sent again by itself.
+/// @since ABI 0
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fh_client_kv(
+    client: *const fh_client,
+    operations_json: *const c_char,
+    operations_len: usize,
+    info: *mut *mut fh_info,
+    error: *mut *mut fh_error,
+) -> fh_status {
+    let body = || {
+        let place = place(info, "info")?;
+        // SAFETY: the header asks for a live client.
+        let shared = unsafe { object(client, "client") }?.shared.clone();
+        // SAFETY: the header asks for a pointer and its length.
+        let Value::Array(operations) = (unsafe { list(operations_json, operations_len, "operations") })? else {
+            return Err(Error::internal("an array was asked for"));
+        };
+        let (json, status) = match shared.client.kv_call(&operations)? {
+            KvCall::Results(results) => (serde_json::json!({ "results": results }), OK),
+            KvCall::Precondition(lost) => (lost, REFUSED),
+        };
+        let answer = fh_info::of_json(json.to_string())?;
+        // SAFETY: not NULL; the header asks for a writable place.
+        unsafe { place.write(Box::into_raw(Box::new(answer))) };
+        Ok(status)
+    };
+    // SAFETY: the header asks for NULL or a writable place.
+    unsafe { guard(error, None, body) }
 }
 
 /// Frees a step; NULL does nothing. One that was not committed did nothing.
