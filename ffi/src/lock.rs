@@ -9,7 +9,7 @@ use fencehold::{Acquire, Crash, Error, Lock, LockOptions, LostReason, Renewal, R
 
 use crate::boundary::{HELD, INVALID, LOST, NOT_HELD, OK, Poison, TIMED_OUT, UserData, guard, object, place, value};
 use crate::cancel::fh_cancel;
-use crate::client::{Shared, fh_client, lock_name, options};
+use crate::client::{fh_client, lock_name, options};
 use crate::error::fh_error;
 use crate::fh_status;
 use crate::info::fh_info;
