@@ -1,0 +1,53 @@
+//! The native module of the Python package `fencehold`. What users see is described in the `.pyi`
+//! files beside the package; this crate converts types, maps errors and waits without the
+//! interpreter's lock.
+
+mod aio;
+mod calls;
+mod client;
+mod convert;
+mod errors;
+mod hooks;
+mod lock;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let main: usize = py.import("threading")?.call_method0("main_thread")?.getattr("ident")?.extract()?;
+    calls::note_main_thread(main);
+    hooks::send_log_to_python();
+    lock::add_keep_alive(py)?;
+    module.add("VERSION", fencehold::VERSION)?;
+    module.add_class::<client::ClientBase>()?;
+    module.add_class::<client::Client>()?;
+    module.add_class::<lock::LockBase>()?;
+    module.add_class::<lock::Lock>()?;
+    module.add_class::<calls::Cancel>()?;
+    for function in [
+        wrap_pyfunction!(hooks::_at_exit, module)?,
+        wrap_pyfunction!(hooks::_after_fork_in_child, module)?,
+        wrap_pyfunction!(aio::acquire_at_once, module)?,
+        wrap_pyfunction!(aio::start_acquire, module)?,
+        wrap_pyfunction!(aio::start_step_aside, module)?,
+        wrap_pyfunction!(aio::release_at_once, module)?,
+        wrap_pyfunction!(aio::start_release, module)?,
+        wrap_pyfunction!(aio::give_back, module)?,
+        wrap_pyfunction!(aio::leave_at_once, module)?,
+        wrap_pyfunction!(aio::start_leave, module)?,
+        wrap_pyfunction!(aio::start_wait_lost, module)?,
+        wrap_pyfunction!(aio::take_over, module)?,
+        wrap_pyfunction!(aio::mark_taken, module)?,
+        wrap_pyfunction!(aio::attach, module)?,
+        wrap_pyfunction!(aio::start_holders, module)?,
+        wrap_pyfunction!(aio::start_show, module)?,
+        wrap_pyfunction!(aio::start_list, module)?,
+        wrap_pyfunction!(aio::start_force_release, module)?,
+        wrap_pyfunction!(aio::start_ping, module)?,
+        wrap_pyfunction!(aio::start_close, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into a fresh environment and runs the tests from outside the tree.
+# FENCEHOLD_PYTHON: which Python to test with (default python3).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
+mkdir -p "$CARGO_TARGET_DIR"
+python=${FENCEHOLD_PYTHON:-python3}
+work=$CARGO_TARGET_DIR/python
+tools=$work/tools
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+if [ ! -x "$tools/bin/maturin" ]; then
+    rm -rf "$tools"
+    "$python" -m venv "$tools"
+    "$tools/bin/pip" install --quiet 'maturin>=1.9,<2'
+fi
+rm -rf "$work/wheels" "$work/fresh" "$work/outside"
+PATH="$tools/bin:$PATH" maturin build --quiet --manifest-path "$here/Cargo.toml" --out "$work/wheels" --profile dev
+
+"$python" -m venv "$work/fresh"
+"$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8' 'mypy>=1.11' 'ruff>=0.6'
+mkdir -p "$work/outside"
+cd "$work/outside"
+status=0
+"$work/fresh/bin/python" -X faulthandler -m pytest -c "$here/pyproject.toml" --rootdir "$here" -p no:cacheprovider \
+    -o junit_family=xunit1 --junitxml "$work/result.xml" "$here/tests" "$@" || status=$?
+"$work/fresh/bin/python" - "$work/result.xml" <<'COUNT'
+import sys
+import xml.etree.ElementTree as tree
+
+suites = tree.parse(sys.argv[1]).getroot().iter("testsuite")
+total = {key: 0 for key in ("tests", "failures", "errors", "skipped")}
+for suite in suites:
+    for key in total:
+        total[key] += int(suite.get(key, 0))
+failed = total["failures"] + total["errors"]
+if total["skipped"]:
+    print(f"{total['skipped']} skipped")
+print(f"{total['tests'] - failed - total['skipped']} passed, {failed} failed")
+COUNT
+exit "$status"
