@@ -8,7 +8,8 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 mkdir -p "$CARGO_TARGET_DIR"
 python=${FENCEHOLD_PYTHON:-python3}
 work=$CARGO_TARGET_DIR/python
-tools=$work/tools
+tools=$root/target/tools-venv
+[ -x "$tools/bin/maturin" ] || tools=$work/tools
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 if [ ! -x "$tools/bin/maturin" ]; then

@@ -12,7 +12,7 @@ import timeit
 from typing import Dict, List
 
 import fencehold
-from fencehold import aio
+from fencehold import _native, aio
 
 ROUNDS = 30
 CALLS = 300_000
@@ -23,7 +23,7 @@ def main() -> None:
     lock = client.acquire("bench", ttl="1h")
     checkpoint = client.acquire("checkpoint", ttl="1h", background=False)
     other = aio.Lock(aio.Client("memory:")._handle("aio", None, ttl="1h"))
-    aio._native.acquire_at_once(other, 0)
+    _native.acquire_at_once(other, 0)
     statements = {
         "time.monotonic()": "monotonic()",
         "an empty native call": "empty()",
@@ -53,7 +53,7 @@ def main() -> None:
     assert lock.held and checkpoint.held and other.held
     lock.release()
     checkpoint.release()
-    aio._native.release_at_once(other)
+    _native.release_at_once(other)
 
 
 if __name__ == "__main__":

@@ -209,9 +209,8 @@ pub(crate) fn start_wait_lost(
         hooks::with_python(|py| joined.leave(py));
         Ok(lost)
     };
-    let show = |py: Python<'_>, lost: &Option<LostReason>| {
-        Ok(lost.map(LostReason::id).into_pyobject(py)?.into_any().unbind())
-    };
+    let show =
+        |py: Python<'_>, lost: &Option<LostReason>| Ok(lost.map(LostReason::id).into_pyobject(py)?.into_any().unbind());
     start(py, reply(event_loop, deliver), body, show, |_| {})
 }
 

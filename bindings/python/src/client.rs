@@ -39,7 +39,13 @@ fn bad_name(name: &Bound<'_, PyString>) -> fencehold::Result<String> {
 }
 
 impl ClientBase {
-    fn base(&self, py: Python<'_>, name: &Bound<'_, PyString>, wish: &Wish<'_, '_>, renewal: Renewal) -> PyResult<LockBase> {
+    fn base(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyString>,
+        wish: &Wish<'_, '_>,
+        renewal: Renewal,
+    ) -> PyResult<LockBase> {
         let permits = wish.permits.map(|permits| convert::count(permits, "permits", "locks_bad_limit")).transpose()?;
         let made = (move || {
             let name = bad_name(name)?;
@@ -218,8 +224,18 @@ impl Client {
         label: Option<&Bound<'_, PyString>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let base = ClientBase::new(
-            py, url, auth_token, auth_token_file, user, password, password_file, ca_file, cert_file, key_file,
-            request_timeout, label,
+            py,
+            url,
+            auth_token,
+            auth_token_file,
+            user,
+            password,
+            password_file,
+            ca_file,
+            cert_file,
+            key_file,
+            request_timeout,
+            label,
         )?;
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
@@ -376,13 +392,13 @@ impl Client {
         _kind: &Bound<'_, PyAny>,
         error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
+    ) -> PyResult<()> {
         let closed = Self::close(slf);
         match closed {
             Err(ours) if !error.is_none() => errors::attach(slf.py(), error, &ours)?,
             other => other?,
         }
-        Ok(false)
+        Ok(())
     }
 }
 
@@ -420,9 +436,7 @@ pub(crate) fn release_id(
             let token = token.extract::<i128>().map_err(|_| PyTypeError::new_err("token must be an int"))?;
             ReleaseId::Token(u64::try_from(token).unwrap_or(0))
         }
-        (None, Some(owner)) => {
-            ReleaseId::Owner(convert::text(owner, "the owner", "locks_bad_owner").or_raise(py)?)
-        }
+        (None, Some(owner)) => ReleaseId::Owner(convert::text(owner, "the owner", "locks_bad_owner").or_raise(py)?),
         _ => return Err(PyTypeError::new_err("force_release() needs a token or an owner, and not both")),
     };
     Ok((slot.unwrap_or(Ok(0)).or_raise(py)?, id))

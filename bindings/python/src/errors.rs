@@ -5,7 +5,12 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
-fn member<'py>(py: Python<'py>, module: &str, name: &str, slot: &'static PyOnceLock<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+fn member<'py>(
+    py: Python<'py>,
+    module: &str,
+    name: &str,
+    slot: &'static PyOnceLock<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let found = slot.get_or_try_init(py, || Ok::<_, PyErr>(py.import(module)?.getattr(name)?.unbind()))?;
     Ok(found.bind(py).clone())
 }

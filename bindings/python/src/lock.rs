@@ -444,12 +444,12 @@ impl Lock {
         _kind: &Bound<'_, PyAny>,
         error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
+    ) -> PyResult<()> {
         let base = slf.as_super().get();
         if let Some(epoch) = base.scope_left() {
             base.leave(slf.py(), epoch, Some(error).filter(|error| !error.is_none()))?;
         }
-        Ok(false)
+        Ok(())
     }
 }
 

@@ -29,8 +29,8 @@ class Flavour:
     def __init__(self, name: str, module: types.ModuleType) -> None:
         self.name = name
         self.is_aio = name == "aio"
-        self.Client: Any = module.Client  # type: ignore[attr-defined]
-        self.Transaction: Any = module.Transaction  # type: ignore[attr-defined]
+        self.Client: Any = module.Client
+        self.Transaction: Any = module.Transaction
 
     async def do(self, call: Any) -> Any:
         """The answer of a call that is a coroutine in one flavour only."""

@@ -6,7 +6,7 @@ import datetime
 import decimal
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -33,16 +33,15 @@ BAD = [
 BAD += [datetime.timedelta(seconds=-1), 10**400, decimal.Decimal(30)]
 
 
-@pytest.mark.parametrize(
-    "ttl", [*BAD, 0, 0.05, "99ms", "25h", "forever", datetime.timedelta(days=2)], ids=repr
-)
+@pytest.mark.parametrize("ttl", [*BAD, 0, 0.05, "99ms", "25h", "forever", datetime.timedelta(days=2)], ids=repr)
 def test_lifetimes_refused(api: Flavour, ttl: Any) -> None:
     client = api.Client("memory:")
-    for make in (
+    makes: list[Callable[[], Any]] = [
         lambda: client.lock("n", ttl=ttl),
         lambda: client.semaphore("n", 2, ttl=ttl),
         lambda: client.acquire("n", ttl=ttl),
-    ):
+    ]
+    for make in makes:
         with pytest.raises(fencehold.InvalidError) as refused:
             make()
         assert refused.value.reason == "locks_bad_ttl" and refused.value.retry == "never"
@@ -69,12 +68,13 @@ def test_lifetimes_taken(api: Flavour, ttl: Any, seconds: float) -> None:
 async def test_waits_refused(api: Flavour, wait: Any) -> None:
     client = api.Client("memory:")
     lock = client.lock("n", ttl="30s")
-    for call in (
+    calls: list[Callable[[], Any]] = [
         lambda: client.lock("n", ttl="30s", wait=wait),
         lambda: lock.acquire(wait=wait),
         lambda: lock.step_aside(wait=wait),
         lambda: lock.run(lambda: None, wait=wait),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(fencehold.InvalidError) as refused:
             await api.do(call())
         assert refused.value.reason == "locks_bad_wait"
@@ -94,9 +94,9 @@ def test_names_refused(api: Flavour) -> None:
         with pytest.raises(fencehold.InvalidError) as refused:
             client.lock(name, ttl="30s")
         assert refused.value.reason == "locks_bad_name", name
-    for name in (None, 1, b"n"):
+    for other in (None, 1, b"n"):
         with pytest.raises(TypeError):
-            client.lock(name, ttl="30s")
+            client.lock(other, ttl="30s")
     assert client.lock("é" * 128, ttl="30s").name == "é" * 128
 
 
@@ -115,9 +115,9 @@ def test_other_options_refused(api: Flavour) -> None:
     for permits in (0, -1, 2**40):
         with pytest.raises(fencehold.InvalidError):
             client.semaphore("n", permits, ttl="30s")
-    for permits in (None, True, "2", 1.5):
+    for other in (None, True, "2", 1.5):
         with pytest.raises(TypeError):
-            client.semaphore("n", permits, ttl="30s")
+            client.semaphore("n", other, ttl="30s")
     with pytest.raises(TypeError):
         client.lock("n")
     with pytest.raises(TypeError):
@@ -143,9 +143,7 @@ def test_clients_refused(api: Flavour, tmp_path: Path) -> None:
         api.Client("memory:", request_timeout=True)
     with pytest.raises(TypeError):
         api.Client("memory:", "30s")
-    api.Client(
-        "memory:", request_timeout="2s", label="x", ca_file=tmp_path / "ca.pem", user="u", password="p"
-    )
+    api.Client("memory:", request_timeout="2s", label="x", ca_file=tmp_path / "ca.pem", user="u", password="p")
 
 
 def test_a_url_from_the_environment(api: Flavour, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +170,7 @@ def test_acquire_takes_what_a_threading_lock_takes() -> None:
         ({"timeout": math.nan}, "non-negative"),
     ):
         with pytest.raises(ValueError, match=words) as refused:
-            stranger.acquire(**arguments)  # type: ignore[arg-type]
+            stranger.acquire(**arguments)
         assert isinstance(refused.value, fencehold.InvalidError)
     lock.release()
     assert stranger.acquire(True, -1)

@@ -63,6 +63,7 @@ def test_mypy_is_content(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text(USE)
     run("mypy", "--strict", "-p", "fencehold", cwd=tmp_path)
     run("mypy", "--strict", "use.py", cwd=tmp_path)
+    run("mypy", "--strict", ".", "--cache-dir", str(tmp_path / "cache"), cwd=HERE)
 
 
 def test_ruff_is_content() -> None:

@@ -299,7 +299,7 @@ class Client(ClientBase):
         """
 
     def __enter__(self) -> Client: ...
-    def __exit__(self, _kind: object, error: object, _traceback: object) -> bool: ...
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> None: ...
 
 @final
 class Lock(LockBase):
@@ -337,9 +337,7 @@ class Lock(LockBase):
         True: held again, with a higher fence. False: the wait was over first; nothing is held.
         """
 
-    def run(
-        self, fn: Callable[[], _T], *, wait: Wait = ..., cancel: Optional[Cancel] = None
-    ) -> RunResult[_T]:
+    def run(self, fn: Callable[[], _T], *, wait: Wait = ..., cancel: Optional[Cancel] = None) -> RunResult[_T]:
         """Calls ``fn()`` with the lock held and gives it back. Without the lock ``fn`` is not called.
 
         The answer is true if the lock was had: then ``value`` is what ``fn`` returned, else
@@ -362,7 +360,7 @@ class Lock(LockBase):
         """Waits until the hold is lost, for at most ``timeout``; returns why, or None if it was not."""
 
     def __enter__(self) -> Lock: ...
-    def __exit__(self, _kind: object, error: object, _traceback: object) -> bool: ...
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> None: ...
 
 @final
 class Cancel:
@@ -400,9 +398,7 @@ def start_wait_lost(
 def take_over(lock: LockBase) -> int: ...
 def mark_taken(lock: LockBase, epoch: int) -> None: ...
 def attach(body: BaseException, ours: BaseException) -> None: ...
-def start_holders(
-    client: ClientBase, name: str, event_loop: AbstractEventLoop, deliver: _Deliver
-) -> None: ...
+def start_holders(client: ClientBase, name: str, event_loop: AbstractEventLoop, deliver: _Deliver) -> None: ...
 def start_show(client: ClientBase, name: str, event_loop: AbstractEventLoop, deliver: _Deliver) -> None: ...
 def start_list(
     client: ClientBase,

@@ -435,18 +435,14 @@ class Client(_native.ClientBase):
 
     async def list(self, prefix: str = "", *, limit: int = 1000, after: str = "") -> List[LockInfo]:
         """The locks that are held or waited for whose name begins with ``prefix``, by name."""
-        found: List[LockInfo] = await _call(
-            lambda *reply: _native.start_list(self, prefix, limit, after, *reply)
-        )
+        found: List[LockInfo] = await _call(lambda *reply: _native.start_list(self, prefix, limit, after, *reply))
         return found
 
     async def force_release(
         self, name: str, *, token: Optional[int] = None, owner: Optional[str] = None, slot: int = 0
     ) -> bool:
         """Ends somebody's hold, named by its token or its owner. False: nothing changed."""
-        return bool(
-            await _call(lambda *reply: _native.start_force_release(self, name, token, owner, slot, *reply))
-        )
+        return bool(await _call(lambda *reply: _native.start_force_release(self, name, token, owner, slot, *reply)))
 
     def transaction(self) -> Transaction:
         """A step that is done only if its locks are still held."""
