@@ -250,6 +250,26 @@ fn a_semaphore_has_as_many_holders_as_permits() {
 }
 
 #[test]
+fn threads_that_share_a_handle_take_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let client = Client::open(&format!("file:{}", folder.path().display())).unwrap();
+    let lock = Arc::new(client.lock("n", checkpoint(TTL).wait(TTL)).unwrap());
+    let inside = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..1000 {
+                    let epoch = lock.acquire_or_raise(Wait::Default, None).unwrap();
+                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    lock.leave(epoch).unwrap();
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn background_renewal_keeps_a_real_lease() {
     let client = Client::open("memory:").unwrap();
     let lock = client.acquire("n", Duration::from_millis(150)).unwrap();

@@ -131,7 +131,7 @@ impl LockInner {
         answer
     }
 
-    /// Waits until no other thread acquires or holds through this handle. An answer ends the call.
+    /// Waits until no other thread acquires, holds or gives back through this handle. An answer ends the call.
     fn begin_acquire(&self, limit: Option<Limit>, cancel: Option<&Cancel>) -> Result<Option<Acquire>> {
         let mut core = self.look(self.core());
         loop {
@@ -141,7 +141,7 @@ impl LockInner {
                 core.refusal = None;
                 return Ok(Some(Acquire::Granted));
             }
-            if !held && !core.acquiring {
+            if !held && !core.acquiring && core.releasing == 0 {
                 core.acquiring = true;
                 return Ok(None);
             }

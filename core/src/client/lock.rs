@@ -66,6 +66,9 @@ pub(crate) struct Core {
     pub(super) extra: u32,
     /// A thread is asking the store for a grant.
     pub(super) acquiring: bool,
+    /// Threads that are asking the store to take a hold back. It knows owners, not holds: a grant
+    /// asked for at the same moment could be the one that it takes back.
+    pub(super) releasing: u32,
     /// When the acquire that may have been granted without our knowing was first sent.
     pub(super) first_sent: Option<Moment>,
     /// Whether the store was ever asked to grant something to this handle.
@@ -219,6 +222,7 @@ impl Lock {
                 lease: Lease::new(ttl),
                 extra: 0,
                 acquiring: false,
+                releasing: 0,
                 first_sent: None,
                 has_asked: false,
                 refusal: None,
@@ -240,12 +244,17 @@ impl Lock {
     #[inline]
     #[must_use = "false means that the lease is lost and the work has to stop"]
     pub fn keep_alive(&self) -> bool {
+        self.is_quiet() || self.inner.keep_alive_when_due()
+    }
+
+    /// Whether [`Lock::keep_alive`] would answer true at once, without a lock or I/O. What a binding
+    /// asks before it lets go of its interpreter's lock for the rest of the call.
+    #[inline]
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
         // The word is read before the clock: a stop between the two makes the clock later, never earlier.
         let quiet_until = self.inner.word.load();
-        if self.inner.clock.now() < quiet_until {
-            return true;
-        }
-        self.inner.keep_alive_when_due()
+        self.inner.clock.now() < quiet_until
     }
 
     /// Whether it is held at this moment, by a clock that counts suspended time as well.

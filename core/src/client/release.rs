@@ -128,12 +128,14 @@ impl LockInner {
             return Ok(false);
         };
         core.extra = 0;
+        core.releasing += 1;
         let deadline = core.lease.deadline();
         self.publish(&core);
         drop(core);
         self.session.forget(self);
         let answer = self.give_back(epoch, hold, sent_before > 0, started, give_up);
         let mut core = self.core();
+        core.releasing -= 1;
         let answer = match answer {
             Ok(true) => {
                 core.lease.released(epoch);
