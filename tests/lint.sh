@@ -53,7 +53,7 @@ if [[ -n $(files '*.py' '*.pyi') ]]; then
     check 'ruff format' "$tools/ruff" format --check --quiet --no-cache --line-length 120 "${python_files[@]}"
 fi
 if [[ -d bindings/python/python/fencehold ]]; then
-    check mypy "$tools/mypy" --strict --python-version 3.9 --cache-dir "$CARGO_TARGET_DIR/mypy" bindings/python/python/fencehold
+    check mypy "$tools/mypy" --strict --cache-dir "$CARGO_TARGET_DIR/mypy" bindings/python/python/fencehold
 fi
 
 if [[ -n $(files '*.php') ]]; then
