@@ -15,8 +15,8 @@ pub mod error;
 pub mod info;
 pub mod lock;
 pub mod log;
+pub mod status;
 pub mod text;
 pub mod txn;
 
-/// Negative: failed. Zero: done. Positive: an ordinary answer.
-pub type fh_status = i32;
+pub use status::fh_status;

@@ -1,7 +1,7 @@
 # find_package(fencehold) defines the target fencehold::fencehold: the shared library with fencehold.h and fencehold.hpp.
 # With `set(fencehold_USE_STATIC_LIBS ON)` before it: the static library.
 # The prefix is where this file lies, so that the installed tree can be moved.
-get_filename_component(_fencehold_lib "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+get_filename_component(_fencehold_lib "${CMAKE_CURRENT_LIST_DIR}/../.." REALPATH)
 get_filename_component(_fencehold_prefix "${_fencehold_lib}/.." ABSOLUTE)
 
 if(NOT TARGET fencehold::fencehold)

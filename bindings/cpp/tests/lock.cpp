@@ -78,7 +78,8 @@ TEST_CASE("keep_alive renews when a third has passed; the token moves and the fe
         client.advance(11s);
         CHECK(lock.keep_alive());
         CHECK(lock.token() > token);
-        CHECK(lock.remaining() == 30s);
+        CHECK(lock.remaining() > 29s); // the store's lifetime less a margin
+        CHECK(lock.remaining() <= 30s);
         CHECK(lock.fence() == fence);
         token = lock.token();
     }
@@ -216,9 +217,10 @@ TEST_CASE("a semaphore has as many holders as permits") {
     CHECK(b.acquire());
     CHECK_FALSE(c.acquire());
     CHECK(a.slot() != b.slot());
+    const auto fence = a.fence();
     CHECK(a.release());
     CHECK(c.acquire());
-    CHECK(c.fence() > a.fence());
+    CHECK(c.fence() > fence);
 }
 
 TEST_CASE("step_aside lets a waiter in and comes back behind it") {

@@ -187,7 +187,8 @@ TEST_CASE("run says that the lease ended before the body, with the body's value"
         CHECK(*error.value<int>() == 42);
         CHECK(error.value<std::string>() == nullptr);
         REQUIRE(error.late_by());
-        CHECK(*error.late_by() == 2s);
+        CHECK(*error.late_by() >= 2s); // the lease ends a margin before the store's lifetime does
+        CHECK(*error.late_by() < 3s);
         CHECK(error.retry() == Retry::check_first);
         CHECK(error.lock() == "n");
     }
