@@ -24,7 +24,8 @@ template <class Rep, class Period> constexpr std::uint64_t ceil_ms(const std::ch
 
 /// False for a negative duration and for one that is not a number.
 template <class Rep, class Period> constexpr bool is_length(const std::chrono::duration<Rep, Period> &duration) {
-    return duration >= std::chrono::duration<Rep, Period>::zero();
+    // The counts, as comparing durations may be done by negation, which takes what is not a number for a length.
+    return duration.count() >= std::chrono::duration<Rep, Period>::zero().count();
 }
 
 } // namespace detail
