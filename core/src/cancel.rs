@@ -1,6 +1,7 @@
 //! Ending a wait from elsewhere.
 
 use std::fmt;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
@@ -8,11 +9,8 @@ use std::time::Duration;
 use crate::futex;
 use crate::kv::row::WaitWord;
 
-/// Waits that one cancel object can have at the same time and still wake at once; further ones
-/// notice within [`SLICE`].
+/// Words of waits in one block; a cancel object gets more blocks as it needs them.
 const PLACES: usize = 8;
-/// How late a wait may notice a cancel that could not wake it.
-pub(crate) const SLICE: Duration = Duration::from_millis(20);
 
 /// Ends a waiting acquire from another thread or from a signal handler.
 ///
@@ -38,9 +36,55 @@ pub struct Cancel(Arc<Inner>);
 
 struct Inner {
     triggered: AtomicBool,
-    /// Words of the waits in progress. They live for ever, so a signal handler may touch them.
-    words: [AtomicPtr<WaitWord>; PLACES],
+    words: Block,
     poll: Option<Poll>,
+}
+
+/// Words of the waits in progress. The words live for ever and blocks are freed with the cancel
+/// object only, so a signal handler may walk them.
+struct Block {
+    places: [AtomicPtr<WaitWord>; PLACES],
+    next: AtomicPtr<Block>,
+}
+
+impl Block {
+    const fn new() -> Self {
+        Self { places: [const { AtomicPtr::new(ptr::null_mut()) }; PLACES], next: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    fn next(&self) -> Option<&Self> {
+        // SAFETY: null, or a block that lives as long as this one.
+        unsafe { self.next.load(Ordering::SeqCst).as_ref() }
+    }
+
+    /// The block after this one, which is made if there is none.
+    fn next_or_new(&self) -> &Self {
+        if let Some(next) = self.next() {
+            return next;
+        }
+        let fresh = Box::into_raw(Box::new(Self::new()));
+        match self.next.compare_exchange(ptr::null_mut(), fresh, Ordering::SeqCst, Ordering::SeqCst) {
+            // SAFETY: ours, and from now on as long-lived as this block.
+            Ok(_) => unsafe { &*fresh },
+            // SAFETY: nobody else has seen `fresh`; the winner lives as long as this block.
+            Err(winner) => unsafe {
+                drop(Box::from_raw(fresh));
+                &*winner
+            },
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // One after the other: a long chain must not be dropped recursively.
+        let mut next = std::mem::replace(self.next.get_mut(), ptr::null_mut());
+        while !next.is_null() {
+            // SAFETY: made by `Box::into_raw`, and nobody uses the chain any more.
+            let mut block = unsafe { Box::from_raw(next) };
+            next = std::mem::replace(block.next.get_mut(), ptr::null_mut());
+        }
+    }
 }
 
 struct Poll {
@@ -73,24 +117,22 @@ impl Cancel {
     }
 
     fn with_poll(poll: Option<Poll>) -> Self {
-        Self(Arc::new(Inner {
-            triggered: AtomicBool::new(false),
-            words: [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES],
-            poll,
-        }))
+        Self(Arc::new(Inner { triggered: AtomicBool::new(false), words: Block::new(), poll }))
     }
 
     /// Ends every wait that was given this object, now and later. Async-signal-safe.
     pub fn trigger(&self) {
         self.0.triggered.store(true, Ordering::SeqCst);
-        for place in &self.0.words {
-            let word = place.load(Ordering::SeqCst);
-            if !word.is_null() {
-                // SAFETY: wait words are leaked by whoever registers them.
-                let word = unsafe { &*word };
-                word.word.fetch_add(1, Ordering::SeqCst);
-                futex::wake_all(word.word, word.shared);
+        let mut block = Some(&self.0.words);
+        while let Some(here) = block {
+            for place in &here.places {
+                // SAFETY: null, or a wait word, which is leaked by whoever registers it.
+                if let Some(word) = unsafe { place.load(Ordering::SeqCst).as_ref() } {
+                    word.word.fetch_add(1, Ordering::SeqCst);
+                    futex::wake_all(word.word, word.shared);
+                }
             }
+            block = here.next();
         }
     }
 
@@ -113,37 +155,59 @@ impl Cancel {
         false
     }
 
-    /// How long a wait may sleep before it has to ask again.
-    pub(crate) fn slice(&self, registered: bool) -> Duration {
-        let own = if registered { Duration::MAX } else { SLICE };
-        self.0.poll.as_ref().map_or(own, |poll| poll.interval.min(own))
+    /// How long a wait may sleep before it has to ask the poll hook again.
+    pub(crate) fn slice(&self) -> Duration {
+        self.0.poll.as_ref().map_or(Duration::MAX, |poll| poll.interval)
     }
 
     /// Lets [`Cancel::trigger`] wake a sleeper on `word` until the answer is dropped.
     pub(crate) fn register(&self, word: &'static WaitWord) -> Registered<'_> {
-        let pointer = std::ptr::from_ref(word).cast_mut();
-        let place = self.0.words.iter().position(|place| {
-            place.compare_exchange(std::ptr::null_mut(), pointer, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-        });
-        Registered { cancel: self, place }
+        let pointer = ptr::from_ref(word).cast_mut();
+        let mut block = &self.0.words;
+        loop {
+            let place = block.places.iter().find(|place| {
+                place.compare_exchange(ptr::null_mut(), pointer, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+            });
+            match place {
+                Some(place) => return Registered { place },
+                None => block = block.next_or_new(),
+            }
+        }
     }
 }
 
+/// A wait that a cancel object can wake. Whoever holds one has looked at the object after it was
+/// made.
 pub(crate) struct Registered<'a> {
-    cancel: &'a Cancel,
-    place: Option<usize>,
-}
-
-impl Registered<'_> {
-    pub(crate) fn is_registered(&self) -> bool {
-        self.place.is_some()
-    }
+    place: &'a AtomicPtr<WaitWord>,
 }
 
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
-        if let Some(place) = self.place {
-            self.cancel.0.words[place].store(std::ptr::null_mut(), Ordering::SeqCst);
-        }
+        self.place.store(ptr::null_mut(), Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+
+    #[test]
+    fn any_number_of_waits_is_woken() {
+        let cancel = Cancel::new();
+        let words: Vec<&'static WaitWord> = (0..100)
+            .map(|id| -> &'static WaitWord {
+                let word = Box::leak(Box::new(AtomicU32::new(0)));
+                Box::leak(Box::new(WaitWord { id, word, shared: false }))
+            })
+            .collect();
+        let registered: Vec<_> = words.iter().map(|word| cancel.register(word)).collect();
+        drop(registered.into_iter().nth(50));
+        let again: Vec<_> = words.iter().map(|word| cancel.register(word)).collect();
+        cancel.trigger();
+        assert!(words.iter().all(|word| word.word.load(Ordering::SeqCst) > 0));
+        drop(again);
     }
 }

@@ -10,7 +10,7 @@ use super::locks::{self, Busy, Place, Tried};
 use super::row::{Intent, RowStore, WaitWord};
 use super::value;
 use crate::backend::{Ask, Backend, Hold, Outcome, Turn};
-use crate::cancel::{Registered, SLICE};
+use crate::cancel::{Cancel, Registered};
 use crate::clock::{Moment, boot_now, wall_micros};
 use crate::info::RefusalReason;
 use crate::log::warn_user;
@@ -19,6 +19,8 @@ use crate::{Kind, Result, futex};
 
 /// How long one step may wait for a busy store before cancels are looked at again.
 const STEP: Duration = Duration::from_millis(200);
+/// How long until a store that is out of reach is asked again.
+const AGAIN: Duration = Duration::from_millis(20);
 /// How long giving a place up may take.
 const LEAVE: Duration = Duration::from_secs(1);
 /// How often a waiter looks at a clock that only a test moves.
@@ -46,14 +48,13 @@ struct Wait<'a, S: RowStore> {
     turn: &'a Turn<'a>,
     place: Place,
     word: Option<(&'static WaitWord, Vec<Registered<'a>>)>,
-    is_registered: bool,
 }
 
 impl<S: RowStore> KvBackend<S> {
     /// Waits for a permit until `until`.
     pub(super) fn wait(&self, ask: &Ask<'_>, turn: &Turn<'_>, until: Moment) -> Result<Outcome> {
         let place = Place { number: None, value: Vec::new() };
-        Wait { backend: self, ask, turn, place, word: None, is_registered: false }.run(until)
+        Wait { backend: self, ask, turn, place, word: None }.run(until)
     }
 }
 
@@ -73,7 +74,7 @@ impl<S: RowStore> Wait<'_, S> {
                 }
                 // A store that is out of reach is ridden out for the length of the wait.
                 Err(error) if error.kind() == Kind::Unreachable => {
-                    (Pause { seen: None, until: boot_now().after(SLICE) }, Some(error))
+                    (Pause { seen: None, until: boot_now().after(AGAIN) }, Some(error))
                 }
                 Err(error) => return Err(error),
             };
@@ -102,7 +103,6 @@ impl<S: RowStore> Wait<'_, S> {
                     .chain([self.turn.closing])
                     .map(|cancel| cancel.register(word))
                     .collect();
-                self.is_registered = registered.iter().all(Registered::is_registered);
                 self.word = Some((word, registered));
                 word
             }
@@ -175,8 +175,7 @@ impl<S: RowStore> Wait<'_, S> {
             if left.is_zero() || word.word.load(Ordering::Acquire) != seen {
                 return true;
             }
-            let slice = self.turn.cancel.map_or(Duration::MAX, |cancel| cancel.slice(self.is_registered));
-            let slice = slice.min(self.turn.closing.slice(self.is_registered));
+            let slice = self.turn.cancel.map_or(Duration::MAX, Cancel::slice);
             futex::wait(word.word, seen, left.min(slice), word.shared);
         }
     }
