@@ -4,4 +4,4 @@
 pub use crate::backend::{Ask, Crash, Hold};
 pub use crate::clock::{Clock, ManualClock, Moment, boot_now, wall_micros};
 pub use crate::kv::row::{ClientId, Intent, NewRow, Row, RowStore, Rows, Table, WaitWord};
-pub use crate::kv::{key, limits, line, locks, look, operations, roll, stamp, value};
+pub use crate::kv::{key, limits, line, locks, look, operations, roll, stamp, tidy, value};

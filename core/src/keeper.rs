@@ -1,13 +1,14 @@
 //! The thread `fencehold-keep`, which renews every background lease of the process.
 //!
 //! One thread and one heap of timers serve any number of leases. The heap holds weak references: a
-//! handle that is dropped leaves an entry that is skipped when its time comes.
+//! handle that is dropped leaves an entry that is skipped when its time comes. Whatever has to wait
+//! for a server is done by that store's own [workers](crate::workers).
 //!
 //! Lock order: the heap's lock is taken last and never held while a lease is renewed.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::{Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::clock::{Moment, boot_now};
@@ -16,8 +17,9 @@ use crate::process::PerProcess;
 
 /// What the keeper looks after.
 pub(crate) trait Kept: Send + Sync {
-    /// Does what is due for the hold of `epoch` and answers when to come back, if at all.
-    fn keep(&self, epoch: u64) -> Option<Moment>;
+    /// Does what is due for the hold of `epoch`, whose timer was set for `at`, and answers when to
+    /// come back, if at all.
+    fn keep(self: Arc<Self>, epoch: u64, at: Moment) -> Option<Moment>;
 }
 
 struct Timer {
@@ -82,7 +84,7 @@ fn keep(keeper: &'static Keeper) {
                 let Some(timer) = timers.pop() else { continue };
                 drop(timers);
                 // The strong reference must not be the last one while the heap is locked.
-                let again = timer.lease.upgrade().and_then(|lease| lease.keep(timer.epoch));
+                let again = timer.lease.upgrade().and_then(|lease| lease.keep(timer.epoch, timer.at));
                 timers = keeper.timers.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(at) = again {
                     timers.push(Timer { at, ..timer });

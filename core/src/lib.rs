@@ -46,6 +46,7 @@ mod ttl;
 mod url;
 mod wait;
 mod words;
+mod workers;
 
 pub use backend::Crash;
 pub use cancel::Cancel;

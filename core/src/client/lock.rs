@@ -75,6 +75,8 @@ pub(crate) struct Core {
     pub(super) has_asked: bool,
     pub(super) refusal: Option<Refusal>,
     pub(super) last_error: Option<Error>,
+    /// When the keeper looks at the lease next; its other timers are stale.
+    pub(super) timer: Option<Moment>,
     handlers: Vec<(u64, Handler)>,
     next_handler: u64,
 }
@@ -227,6 +229,7 @@ impl Lock {
                 has_asked: false,
                 refusal: None,
                 last_error: None,
+                timer: None,
                 handlers: Vec::new(),
                 next_handler: 1,
             }),

@@ -101,17 +101,23 @@ impl LockInner {
         let Some(me) = self.session.held().into_iter().find(|held| std::ptr::eq(&raw const **held, self)) else {
             return;
         };
-        let epoch = self.core().lease.epoch();
+        let at = Moment::default();
+        let epoch = {
+            let mut core = self.core();
+            core.timer = Some(at);
+            core.lease.epoch()
+        };
         let kept: Arc<dyn Kept> = me.clone();
         // A manual clock has no keeper, and a process may have no thread left for one.
-        if self.clock.is_manual() || !keeper::schedule(Arc::downgrade(&kept), epoch, Moment::default()) {
-            me.keep(epoch);
+        if self.clock.is_manual() || !keeper::schedule(Arc::downgrade(&kept), epoch, at) {
+            me.keep_here(epoch);
         }
     }
 
     /// Has the keeper look after the hold that was just granted.
     pub(super) fn keep_in_background(self: &Arc<Self>, epoch: u64, next: Moment) {
         if self.renewal == Renewal::Background && matches!(self.clock, Clock::Boot) {
+            self.core().timer = Some(next);
             let kept: Arc<dyn Kept> = self.clone();
             keeper::schedule(Arc::downgrade(&kept), epoch, next);
         }
@@ -134,13 +140,12 @@ impl LockInner {
     pub(super) fn step_in_background(&self) {
         if self.renewal == Renewal::Background {
             let epoch = self.core().lease.epoch();
-            self.keep(epoch);
+            self.keep_here(epoch);
         }
     }
-}
 
-impl Kept for LockInner {
-    fn keep(&self, epoch: u64) -> Option<Moment> {
+    /// Does what is due on this thread and answers when something is due again.
+    fn keep_here(&self, epoch: u64) -> Option<Moment> {
         let mut core = self.look(self.core());
         if core.lease.epoch() != epoch {
             return None;
@@ -155,14 +160,47 @@ impl Kept for LockInner {
         if self.renewal != Renewal::Background || core.lease.epoch() != epoch {
             return None;
         }
-        match core.lease.tick(self.clock.now()) {
+        let next = match core.lease.tick(self.clock.now()) {
             Due::Nothing { until } => Some(until),
             Due::Renewal => Some(self.clock.now()),
             Due::Lost(reason) => {
-                drop(self.was_lost(core, reason));
+                core = self.was_lost(core, reason);
                 None
             }
             Due::NotHeld => None,
+        };
+        core.timer = next;
+        next
+    }
+}
+
+impl Kept for LockInner {
+    fn keep(self: Arc<Self>, epoch: u64, at: Moment) -> Option<Moment> {
+        let mut core = self.look(self.core());
+        if core.lease.epoch() != epoch || core.timer != Some(at) {
+            return None;
         }
+        if self.backend().is_local() {
+            drop(core);
+            return self.keep_here(epoch);
+        }
+        let Some(attempt) = core.lease.begin_renewal(self.clock.now()) else {
+            drop(core);
+            return self.keep_here(epoch);
+        };
+        self.publish(&core);
+        // Nothing is missed if the answer comes late: the lease is looked at when it ends.
+        let end = core.lease.deadline().filter(|_| self.renewal == Renewal::Background);
+        core.timer = end;
+        drop(core);
+        let me = self.clone();
+        self.session.workers().run(move || {
+            me.renew(attempt);
+            if let Some(next) = me.keep_here(epoch) {
+                let kept: Arc<dyn Kept> = me.clone();
+                keeper::schedule(Arc::downgrade(&kept), epoch, next);
+            }
+        });
+        end
     }
 }

@@ -8,6 +8,7 @@ use super::lock::LockInner;
 use crate::backend::Backend;
 use crate::process::Generation;
 use crate::url::StoreUrl;
+use crate::workers::Workers;
 use crate::{Cancel, Result, store};
 
 pub(crate) struct Session {
@@ -16,6 +17,8 @@ pub(crate) struct Session {
     closed: AtomicBool,
     /// Ends the waits of this session when the client is closed.
     closing: Cancel,
+    /// Renew where a server has to be waited for.
+    workers: Arc<Workers>,
     /// Guards the handles that hold, by their address. Taken after a handle's own lock.
     held: Mutex<HashMap<usize, Weak<LockInner>>>,
 }
@@ -27,6 +30,7 @@ impl Session {
             backend: store::open(url)?,
             closed: AtomicBool::new(false),
             closing: Cancel::new(),
+            workers: Arc::default(),
             held: Mutex::new(HashMap::new()),
         }))
     }
@@ -37,6 +41,10 @@ impl Session {
 
     pub(crate) fn closing(&self) -> &Cancel {
         &self.closing
+    }
+
+    pub(crate) fn workers(&self) -> &Arc<Workers> {
+        &self.workers
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -1,11 +1,12 @@
 //! A store of leases made of a store of rows.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::limits::check_permits;
 use super::locks::{self, Kept, Tried};
 use super::look;
-use super::row::{Intent, RowStore, Rows};
+use super::row::{Intent, RowStore, Rows, Table};
+use super::tidy;
 use serde_json::Value;
 
 use super::operations::Scope;
@@ -14,14 +15,21 @@ use crate::backend::{Ask, Backend, Hold, KvAnswer, Outcome, Released, Renewed, S
 use crate::clock::{Clock, Moment};
 use crate::info::{LockInfo, Refusal, RefusalReason, ReleaseId};
 
+/// One in so many acquires tidies.
+const TIDY_EVERY: u64 = 64;
+/// How many rows of each table it looks at: more than as many acquires can leave behind.
+const TIDY_ROWS: usize = 128;
+
 /// The locks of a store of rows.
 pub(crate) struct KvBackend<S> {
     pub(super) store: Arc<S>,
+    /// How far the rows have been tidied, for each table with locks and tickets.
+    tidied: Mutex<[Option<Vec<u8>>; 2]>,
 }
 
 impl<S: RowStore> KvBackend<S> {
     pub(crate) fn new(store: Arc<S>) -> Self {
-        Self { store }
+        Self { store, tidied: Mutex::default() }
     }
 
     /// Runs one transaction and, after it, wakes those whose words it left.
@@ -45,6 +53,19 @@ impl<S: RowStore> KvBackend<S> {
         answer.ok_or_else(|| crate::Error::internal("the store answered without running the transaction"))
     }
 
+    /// Now and then removes some rows that are over, as part of a transaction that adds one.
+    pub(super) fn tidy(&self, rows: &mut dyn Rows) -> Result<()> {
+        if !super::roll().is_multiple_of(TIDY_EVERY) {
+            return Ok(());
+        }
+        // Another thread that is at it does enough.
+        let Ok(mut tidied) = self.tidied.try_lock() else { return Ok(()) };
+        for (table, after) in [Table::Locks, Table::Queues].into_iter().zip(tidied.iter_mut()) {
+            *after = tidy::sweep(rows, table, after.as_deref(), TIDY_ROWS)?;
+        }
+        Ok(())
+    }
+
     fn try_once(&self, ask: &Ask<'_>, until: Moment) -> Result<Outcome> {
         enum Answer {
             Granted(Hold, bool),
@@ -52,6 +73,7 @@ impl<S: RowStore> KvBackend<S> {
         }
         let sent = self.clock().now();
         let answer = self.write(Intent::Grow, until, |rows, wakes| {
+            self.tidy(rows)?;
             Ok(match locks::attempt(rows, ask, None, wakes)? {
                 Tried::Granted { hold, already } => Answer::Granted(hold, already),
                 Tried::Busy(_) => Answer::Refused(locks::refusal(rows, ask, RefusalReason::Held)?),

@@ -10,6 +10,7 @@ pub mod operations;
 pub(crate) mod row;
 pub mod stamp;
 pub(crate) mod step;
+pub mod tidy;
 pub mod value;
 mod waiting;
 

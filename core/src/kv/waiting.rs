@@ -111,6 +111,7 @@ impl<S: RowStore> Wait<'_, S> {
         let (ask, before) = (self.ask, self.place.number);
         let place = &mut self.place;
         let tried = self.backend.write(Intent::Grow, limit, |rows, wakes| {
+            self.backend.tidy(rows)?;
             place.number = before;
             if place.value.is_empty() {
                 place.value = value::ticket(ask.owner, ask.label, wall_micros(), word.id);

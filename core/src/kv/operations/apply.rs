@@ -324,25 +324,3 @@ fn page(
         }
     }
 }
-
-/// Removes up to `most` rows of a table that are over and come after `after`; answers the key to
-/// go on from, `None` at the end.
-///
-/// # Errors
-/// Whatever the store says.
-pub fn sweep(rows: &mut dyn Rows, table: Table, after: Option<&[u8]>, most: usize) -> Result<Option<Vec<u8>>> {
-    let (mut seen, mut over, mut last) = (0, Vec::new(), None);
-    let now = rows.now();
-    rows.scan(table, b"", after, &mut |key, row| {
-        seen += 1;
-        if row.expires.is_some_and(|end| end <= now) {
-            over.push(key.to_vec());
-        }
-        last = Some(key.to_vec());
-        if seen < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
-    for key in over {
-        rows.delete(table, &key)?;
-    }
-    Ok(last.filter(|_| seen >= most))
-}

@@ -10,7 +10,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Applied, Precondition, apply, element_of, sweep};
+pub use apply::{Applied, Precondition, apply, element_of};
 pub use parse::{Operation, Scope, parse};
 
 use super::row::Table;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::clock::{Clock, ManualClock, Moment};
-use crate::kv::row::{Intent, RowStore};
+use crate::kv::row::{Intent, RowStore, Table};
+use crate::kv::tidy::sweep;
 use crate::store::memory::MemoryStore;
 
 fn store() -> (std::sync::Arc<MemoryStore>, ManualClock) {
