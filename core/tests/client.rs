@@ -341,3 +341,25 @@ fn a_guarded_step_commits_and_a_lost_guard_loses_the_lock() {
     let stranger = manual().acquire("n", TTL).unwrap();
     assert_eq!(client.transaction().guard(&stranger).kv(&put).commit().unwrap_err().reason(), "bad_guard");
 }
+
+#[test]
+fn a_program_with_steps_moves_from_memory_to_files_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    for url in ["memory:".to_string(), format!("file:{}", folder.path().display())] {
+        let client = Client::open(&url).unwrap();
+        let lock = client.acquire("n", TTL).unwrap();
+        let put = serde_json::json!([{"op": "incr", "ns": "work", "key": "done", "delta": 1, "forever": true}]);
+        for count in 1..4 {
+            let done = client.transaction().guard(&lock).kv(&put).commit().unwrap();
+            assert_eq!(done.or_err().unwrap().results[0]["value"], count, "{url}");
+        }
+        client.force_release("n", 0, &ReleaseId::Owner(lock.owner().into())).unwrap();
+        let refused = client.transaction().guard(&lock).kv(&put).commit().unwrap();
+        assert_eq!(refused.or_err().unwrap_err().reason(), "guard");
+        assert_eq!(client.kv("work").get("done").unwrap().unwrap().value, 3);
+        let row =
+            client.kv("queen-locks").put_if_absent("by-hand#0", serde_json::json!({}), fencehold::Expiry::Forever);
+        assert!(row.unwrap().is_applied());
+        assert!(client.show("by-hand").unwrap().held);
+    }
+}

@@ -37,11 +37,29 @@ impl<S: RowStore> KvBackend<S> {
         &self,
         intent: Intent,
         until: Moment,
+        body: impl FnMut(&mut dyn Rows, &mut Vec<u32>) -> Result<T>,
+    ) -> Result<T> {
+        self.run(body, |body| self.store.transact(intent, until, body))
+    }
+
+    /// The same for a transaction that may be about rows of users as well.
+    pub(super) fn write_values<T>(
+        &self,
+        intent: Intent,
+        until: Moment,
+        body: impl FnMut(&mut dyn Rows, &mut Vec<u32>) -> Result<T>,
+    ) -> Result<T> {
+        self.run(body, |body| self.store.transact_values(intent, until, body))
+    }
+
+    fn run<T>(
+        &self,
         mut body: impl FnMut(&mut dyn Rows, &mut Vec<u32>) -> Result<T>,
+        transact: impl FnOnce(&mut dyn FnMut(&mut dyn Rows) -> Result<()>) -> Result<()>,
     ) -> Result<T> {
         let mut answer = None;
         let mut wakes = Vec::new();
-        self.store.transact(intent, until, &mut |rows| {
+        transact(&mut |rows| {
             // A store may run the body again, which then starts anew.
             wakes.clear();
             answer = Some(body(rows, &mut wakes)?);

@@ -152,8 +152,24 @@ pub trait RowStore: Send + Sync {
     /// to look from time to time.
     fn notices_death(&self) -> bool;
 
-    /// Whether the store keeps the rows of users beside the locks, in the same transactions.
-    fn keeps_values(&self) -> bool;
+    /// As [`RowStore::transact`], for a transaction that may be about rows of users as well and is
+    /// on the disk before it is answered, where the store has one.
+    ///
+    /// # Errors
+    /// As [`RowStore::transact`].
+    fn transact_values(
+        &self,
+        intent: Intent,
+        until: Moment,
+        body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>,
+    ) -> Result<()> {
+        self.transact(intent, until, body)
+    }
+
+    /// Whether one transaction can write rows of users as well as locks.
+    fn mixes_values(&self) -> bool {
+        true
+    }
 }
 
 /// A futex word that one waiting thread sleeps on. It is never unmapped.

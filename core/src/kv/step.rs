@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::backend::KvBackend;
-use super::operations::{self, Applied, Refused, Scope};
-use super::row::{Intent, RowStore};
+use super::operations::{self, Applied, LOCKS, Operation, QUEUES, Refused, Scope};
+use super::row::{Intent, RowStore, Rows};
 use crate::backend::{KvAnswer, LostPrecondition, Step, StepAnswer};
 use crate::clock::Moment;
 use crate::{Error, Kind, Result};
@@ -23,16 +23,22 @@ pub(crate) fn check_of(name: &str, slot: u32, token: u64) -> Value {
 impl<S: RowStore> KvBackend<S> {
     /// Does a call of operations on rows.
     pub(super) fn operate(&self, call: &[Value], scope: Scope, until: Moment) -> Result<KvAnswer> {
-        if !self.store.keeps_values() {
-            let detail = "this store keeps locks only, and nothing was done. Keep rows in memory: or on a server";
-            return Err(Error::new(Kind::Unsupported, "unsupported", detail));
-        }
         let parsed = operations::parse(call, scope).map_err(|refused| invalid(&refused))?;
-        let intent = match parsed.iter().any(operations::Operation::is_write) {
+        let intent = match parsed.iter().any(Operation::is_write) {
             true => Intent::Grow,
             false => Intent::Read,
         };
-        let applied = self.write(intent, until, |rows, wakes| operations::apply(rows, &parsed, wakes))?;
+        let is_about_locks = |operation: &Operation| matches!(operation.namespace.as_str(), LOCKS | QUEUES);
+        let changes = |operation: &&Operation| operation.is_write() && operation.name() != "check";
+        let only_locks = parsed.iter().all(is_about_locks);
+        if !self.store.mixes_values() && !only_locks && parsed.iter().filter(changes).any(is_about_locks) {
+            let detail = "this store cannot change locks and rows of users in one call, and nothing was done. Change \
+                          them one after the other";
+            return Err(Error::new(Kind::Unsupported, "unsupported", detail));
+        }
+        let body = |rows: &mut dyn Rows, wakes: &mut Vec<u32>| operations::apply(rows, &parsed, wakes);
+        let applied =
+            if only_locks { self.write(intent, until, body) } else { self.write_values(intent, until, body) }?;
         Ok(match applied {
             Applied::Results(results) => KvAnswer::Results(results),
             Applied::Precondition(lost) => KvAnswer::Precondition(LostPrecondition {

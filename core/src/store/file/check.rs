@@ -4,6 +4,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::descriptor::{Access, stat_path};
+use super::format::Contents;
+use super::location::Paths;
 use super::{FileStore, location};
 use crate::clock::{Clock, boot_now};
 use crate::kv::row::{Intent, RowStore, Table};
@@ -66,6 +68,10 @@ impl FileStore {
         add("clients", Ok(format!("{} living, processes {clients:?} (0: in another pid namespace)", clients.len())));
         add("tokens", home.tokens.durable_limit(&home.paths.tokens).map(|limit| format!("reserved up to {limit}")));
         add("rows", self.check_rows());
+        if self.contents == Contents::Leases && Self::has_values(&self.folder) {
+            let values = self.values_store(boot_now().after(super::PATIENCE));
+            add("values", values.and_then(|values| values.check_rows()));
+        }
         found
     }
 
@@ -109,12 +115,12 @@ impl FileStore {
         if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
             return self.count_rows().map(|rows| format!("{rows} rows, all readable"));
         }
-        Err(super::fault::damaged(&self.folder.join("leases"), "not every row can be read"))
+        Err(super::fault::damaged(&Paths::of(&self.folder, self.contents).leases, "not every row can be read"))
     }
 
     fn count_rows(&self) -> Result<usize> {
         let mut rows = 0;
-        for table in [Table::Locks, Table::Queues] {
+        for table in [Table::Locks, Table::Queues, Table::Values] {
             let mut after: Option<Vec<u8>> = None;
             loop {
                 let (mut count, mut last) = (0, None);

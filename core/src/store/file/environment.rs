@@ -1,7 +1,7 @@
 //! LMDB behind a small safe wrapper: one B-tree with every row, in one file.
 //!
-//! Opened with NOLOCK and NOSYNC and without WRITEMAP: whoever calls has the store's lock, so
-//! there is one transaction at a time in the whole machine, nothing that a stray pointer of the
+//! Opened with NOLOCK, for leases with NOSYNC, and without WRITEMAP: whoever calls has the store's
+//! lock, so there is one transaction at a time in the whole machine, nothing that a stray pointer of the
 //! host program could overwrite, and no table of readers that a dead or foreign process could
 //! confuse. A process that is killed leaves either the old or the new meta page.
 
@@ -15,6 +15,7 @@ use lmdb_master_sys as lmdb;
 
 use super::descriptor::{Access, Descriptor, StandardStreams, allocate, c_path, key_of, stat_fd};
 use super::fault::{Fault, damaged, from_lmdb, from_os, last_os_code};
+use super::format::Contents;
 use crate::Result;
 
 /// The address space taken at first; it doubles when it is used up.
@@ -41,10 +42,16 @@ pub(super) struct Environment {
 unsafe impl Send for Environment {}
 
 /// A failure of opening, with LMDB's number.
-fn open_raw(path: &Path) -> Result<(*mut lmdb::MDB_env, libc::c_int), Fault> {
+fn open_raw(path: &Path, contents: Contents) -> Result<(*mut lmdb::MDB_env, libc::c_int), Fault> {
     let name = c_path(path)?;
     let mut env = ptr::null_mut();
-    let flags = lmdb::MDB_NOSUBDIR | lmdb::MDB_NOLOCK | lmdb::MDB_NOSYNC | lmdb::MDB_NORDAHEAD;
+    // What is synced is synced before the page that makes it visible is written, and once more after
+    // that: LMDB's own descriptor for the latter is one that we could not prove to be ours.
+    let sync = match contents {
+        Contents::Leases => lmdb::MDB_NOSYNC,
+        Contents::Rows => lmdb::MDB_NOMETASYNC,
+    };
+    let flags = lmdb::MDB_NOSUBDIR | lmdb::MDB_NOLOCK | lmdb::MDB_NORDAHEAD | sync;
     let streams = StandardStreams::occupy();
     // SAFETY: the handle is closed again when opening fails; the path is NUL-terminated.
     let code = unsafe {
@@ -77,13 +84,13 @@ fn open_raw(path: &Path) -> Result<(*mut lmdb::MDB_env, libc::c_int), Fault> {
 impl Environment {
     /// Puts an empty file in the place of whatever is there. A kill at any point leaves the old
     /// file or the new one.
-    pub(super) fn create(path: &Path, access: &Access) -> Result<(), Fault> {
+    pub(super) fn create(path: &Path, access: &Access, contents: Contents) -> Result<(), Fault> {
         let fresh = path.with_extension("new");
         let name = c_path(&fresh)?;
         // SAFETY: a NUL-terminated path; what was left by a crash is nobody's.
         unsafe { libc::unlink(name.as_ptr()) };
         let (file, _) = Descriptor::open_or_create(&fresh, access)?;
-        let made = open_raw(&fresh).and_then(|(env, fd)| {
+        let made = open_raw(&fresh, contents).and_then(|(env, fd)| {
             let allocated = allocate(fd, STEP);
             // SAFETY: opened above and not used any more.
             unsafe { lmdb::mdb_env_close(env) };
@@ -100,8 +107,8 @@ impl Environment {
     }
 
     /// Opens the file at `path`.
-    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
-        let (env, fd) = open_raw(path)?;
+    pub(super) fn open(path: &Path, contents: Contents) -> Result<Self, Fault> {
+        let (env, fd) = open_raw(path, contents)?;
         let stat = stat_fd(fd).map_err(|code| from_os(code, "look at", path))?;
         let data = Descriptor { fd, key: key_of(&stat) };
         let mut this = Self { env, data, page_bytes: 4096, size: stat.st_size as u64, unmapped: false };
@@ -207,6 +214,15 @@ impl Environment {
             }
         }
         Err(Fault::Reopen)
+    }
+
+    /// Waits until everything that was committed is on the disk.
+    pub(super) fn sync(&mut self, path: &Path) -> Result<(), Fault> {
+        // SAFETY: an open environment.
+        match unsafe { lmdb::mdb_env_sync(self.env, 1) } {
+            0 => Ok(()),
+            code => Err(from_lmdb(code, "sync", path)),
+        }
     }
 
     /// Closes the file, when its descriptor is still ours; otherwise the memory is left alone.

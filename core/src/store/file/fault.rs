@@ -74,15 +74,14 @@ pub(super) fn full(detail: &str) -> Error {
 
 /// A file is not what this library wrote.
 pub(super) fn damaged(path: &Path, detail: &str) -> Error {
-    Error::new(
-        Kind::Store,
-        "store_damaged",
-        format!(
-            "{} is damaged or not ours: {detail}. Stop the programs that use this store and delete this \
-             file: every lease ends, tokens go on rising",
-            path.display()
-        ),
-    )
+    let advice = if path.file_name().is_some_and(|name| name == super::location::ROWS) {
+        "Stop the programs that use this store and put a copy of its folder back, or delete the folder of this file: the \
+         rows are gone then"
+    } else {
+        "Stop the programs that use this store and delete this file: every lease ends, tokens go on rising"
+    };
+    let text = format!("{} is damaged or not ours: {detail}. {advice}", path.display());
+    Error::new(Kind::Store, "store_damaged", text)
 }
 
 /// LMDB's answer `code`, given while doing `what` to the file at `path`.

@@ -13,7 +13,7 @@ use super::descriptor::{Access, Descriptor, FileKey, close_after_fork, close_inh
 use super::environment::Environment;
 use super::fault::{Fault, from_os};
 use super::flock::{Locked, busy};
-use super::format::{self, FORMAT};
+use super::format::{self, Contents, FORMAT};
 use super::gate::Gate;
 use super::location::{Paths, key_at, prepare};
 use super::presence::Presence;
@@ -34,6 +34,7 @@ pub(super) struct Home {
     pub(super) page: &'static Page,
     pub(super) presence: &'static Presence,
     pub(super) tokens: Tokens,
+    contents: Contents,
     lock: Descriptor,
     generation: Generation,
     pid: u32,
@@ -49,9 +50,9 @@ static OPEN: PerProcess<Mutex<Vec<&'static Home>>> = PerProcess::new();
 /// One thread opens at a time, so that LMDB is not opened twice.
 static OPENING: PerProcess<Gate<()>> = PerProcess::new();
 
-fn find(key: FileKey) -> Option<&'static Home> {
+fn find(key: FileKey, contents: Contents) -> Option<&'static Home> {
     let list = OPEN.get_or(Mutex::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    list.iter().find(|home| home.lock.key == key && home.is_good()).copied()
+    list.iter().find(|home| home.lock.key == key && home.contents == contents && home.is_good()).copied()
 }
 
 /// Makes the next opening behave as a second copy of this library in the process would.
@@ -70,7 +71,7 @@ impl Home {
     }
 
     /// Opens the folder, or finds it open.
-    pub(super) fn open(folder: &Path, until: Moment) -> Result<&'static Self> {
+    pub(super) fn open(folder: &Path, contents: Contents, until: Moment) -> Result<&'static Self> {
         let began = boot_now();
         let Some(_opening) = OPENING.get_or(|| Gate::new(())).enter(until) else {
             return Err(Error::new(
@@ -81,16 +82,16 @@ impl Home {
         };
         close_inherited();
         let stat = prepare(folder)?;
-        let paths = Paths::of(folder);
+        let paths = Paths::of(folder, contents);
         for _ in 0..8 {
-            if let Some(home) = key_at(&paths.lock).and_then(find) {
+            if let Some(home) = key_at(&paths.lock).and_then(|key| find(key, contents)) {
                 return Ok(home);
             }
-            format::check(&paths.format)?;
+            format::check(&paths.format, contents)?;
             let access = Access::of_folder(&stat);
             let (lock, _) = Descriptor::open_or_create(&paths.lock, &access)?;
             close_after_fork(&lock);
-            match Self::open_locked(folder, &access, lock, until) {
+            match Self::open_locked(folder, contents, &access, lock, until) {
                 Ok(home) => {
                     let list = OPEN.get_or(Mutex::default);
                     let mut list = list.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -112,16 +113,22 @@ impl Home {
         Err(from_os(libc::ENOENT, "keep open", folder))
     }
 
-    fn open_locked(folder: &Path, access: &Access, lock: Descriptor, until: Moment) -> Result<&'static Self, Fault> {
-        let paths = Paths::of(folder);
+    fn open_locked(
+        folder: &Path,
+        contents: Contents,
+        access: &Access,
+        lock: Descriptor,
+        until: Moment,
+    ) -> Result<&'static Self, Fault> {
+        let paths = Paths::of(folder, contents);
         let pid = process::pid();
         let page = Self::first_page(&paths, access, &lock, until)?;
         let locked = Locked::take(&lock, page, &paths.lock, pid, until)?;
         if key_at(&paths.lock) != Some(lock.key) {
             return Err(Fault::Reopen);
         }
-        if !format::check(&paths.format)? {
-            replace(&paths.format, &format::text(), access)?;
+        if !format::check(&paths.format, contents)? {
+            replace(&paths.format, &contents.text(), access)?;
         }
         if let Some(error) = format::newer(page.format.load(Ordering::Acquire), FORMAT) {
             return Err(error.into());
@@ -137,10 +144,11 @@ impl Home {
         if new || !counting || leases == Leases::BeginAnew {
             tokens.start(page, &paths.tokens)?;
         }
-        if leases == Leases::BeginAnew || key_at(&paths.leases).is_none() {
-            Environment::create(&paths.leases, access)?;
+        let is_over = leases == Leases::BeginAnew && contents == Contents::Leases;
+        if is_over || key_at(&paths.leases).is_none() {
+            Environment::create(&paths.leases, access, contents)?;
         }
-        let environment = Environment::open(&paths.leases)?;
+        let environment = Environment::open(&paths.leases, contents)?;
         presence.identity(&paths.clients)?;
         if leases == Leases::BeginAnew {
             // Last: a kill before this line begins anew once more.
@@ -152,6 +160,7 @@ impl Home {
             page,
             presence,
             tokens,
+            contents,
             lock,
             generation: Generation::current(),
             pid,
@@ -233,7 +242,10 @@ impl Home {
             environment.make_room(&self.paths.leases)?;
         }
         let now = if clock.is_manual() { clock.now() } else { real_now };
-        let outcome = self.attempt(environment, intent, client, now, body);
+        let mut outcome = self.attempt(environment, intent, client, now, body);
+        if outcome.is_ok() && intent != Intent::Read && self.contents == Contents::Rows {
+            outcome = environment.sync(&self.paths.leases).map_err(in_doubt);
+        }
         if matches!(outcome, Err(Fault::Map)) {
             environment.grow_map(&self.paths.leases)?;
         }
@@ -259,16 +271,7 @@ impl Home {
         if intent == Intent::Read {
             return Ok(());
         }
-        rows.txn.commit().map_err(|(fault, visible)| match fault {
-            Fault::Error(error) if visible => Error::new(
-                Kind::InDoubt,
-                "store_in_doubt",
-                "the store failed in the last step of a write, which may have been done",
-            )
-            .because(error)
-            .into(),
-            fault => fault,
-        })
+        rows.txn.commit().map_err(|(fault, visible)| if visible { in_doubt(fault) } else { fault })
     }
 
     /// Notices a folder that was moved away or replaced, which the open files alone do not tell.
@@ -337,6 +340,17 @@ impl Home {
             std::thread::sleep(Duration::from_millis(1));
         }
         Ok(())
+    }
+}
+
+/// A fault after a write became visible.
+fn in_doubt(fault: Fault) -> Fault {
+    match fault {
+        Fault::Error(error) => {
+            let detail = "the store failed in the last step of a write, which may have been done";
+            Error::new(Kind::InDoubt, "store_in_doubt", detail).because(error).into()
+        }
+        fault => fault,
     }
 }
 

@@ -7,6 +7,7 @@ use std::{mem, ptr};
 
 use super::descriptor::{FileKey, c_path, key_of, stat_path};
 use super::fault::{from_os, last_os_code};
+use super::format::Contents;
 use crate::{Error, Kind, Result};
 
 /// The folder of the calling user's own store: by user id, whatever the environment says.
@@ -37,6 +38,9 @@ pub(super) fn default_path() -> Result<PathBuf> {
     ))
 }
 
+/// The name of the file with rows of users.
+pub(super) const ROWS: &str = "rows";
+
 /// The names of the files in the folder.
 #[derive(Debug)]
 pub(super) struct Paths {
@@ -49,12 +53,15 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    pub(super) fn of(folder: &Path) -> Self {
+    pub(super) fn of(folder: &Path, contents: Contents) -> Self {
         Self {
             lock: folder.join("lock"),
             clients: folder.join("clients"),
             tokens: folder.join("tokens"),
-            leases: folder.join("leases"),
+            leases: folder.join(match contents {
+                Contents::Leases => "leases",
+                Contents::Rows => ROWS,
+            }),
             format: folder.join("format"),
             boot: folder.join("boot"),
         }
@@ -88,6 +95,31 @@ pub(super) fn prepare(folder: &Path) -> Result<libc::stat> {
         ));
     }
     Ok(stat)
+}
+
+/// Makes a folder inside of a store's folder, for the same users, where it is not there yet.
+pub(super) fn prepare_inside(store: &libc::stat, folder: &Path) -> Result<()> {
+    if stat_path(folder).is_ok() {
+        return Ok(());
+    }
+    // Made ready under another name, so that nobody finds it half made.
+    let fresh = folder.with_extension(format!("new-{:x}", crate::process::random_u64()));
+    let failed = |error: std::io::Error| from_os(error.raw_os_error().unwrap_or(0), "make the folder", folder);
+    std::fs::create_dir(&fresh).map_err(failed)?;
+    let name = c_path(&fresh)?;
+    // SAFETY: a NUL-terminated path. Who is not root has no other owner to give it to.
+    unsafe {
+        libc::chown(name.as_ptr(), store.st_uid, store.st_gid);
+        libc::chmod(name.as_ptr(), store.st_mode & 0o7777);
+    }
+    match std::fs::rename(&fresh, folder) {
+        Ok(()) => Ok(()),
+        Err(_) if stat_path(folder).is_ok() => {
+            let _ = std::fs::remove_dir(&fresh);
+            Ok(())
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 fn make(folder: &Path) -> Result<()> {

@@ -7,6 +7,7 @@
 //! tokens    up to where versions may have been given out
 //! boot      which boot and which clock the leases are measured with
 //! format    what kind of folder this is
+//! values/   the rows of users, once there are any: the same again, synced at each write
 //! ```
 
 mod boot;
@@ -22,6 +23,7 @@ mod location;
 mod presence;
 mod rows;
 mod tokens;
+mod values;
 mod wake;
 
 #[cfg(test)]
@@ -29,12 +31,14 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use self::fault::Fault;
+use self::format::Contents;
 use self::home::Home;
+use self::values::ValueRows;
 use crate::clock::{Clock, Moment, boot_now};
 use crate::futex;
 use crate::kv::row::{Intent, RowStore, Rows, WaitWord};
@@ -50,8 +54,11 @@ pub(crate) struct FileStore {
     folder: PathBuf,
     name: String,
     clock: Clock,
+    contents: Contents,
     /// The open folder of this process. A forked child finds it stale and opens its own.
     home: AtomicPtr<Home>,
+    /// The rows of users beside the leases.
+    values: OnceLock<Arc<FileStore>>,
 }
 
 impl FileStore {
@@ -64,7 +71,12 @@ impl FileStore {
             .map_err(|error| Error::new(Kind::Invalid, "locks_bad_url", format!("the path of the store: {error}")))?;
         descriptor::c_path(&folder)?;
         let name = format!("file:{}", folder.display());
-        Ok(Arc::new(Self { folder, name, clock, home: AtomicPtr::new(ptr::null_mut()) }))
+        Ok(Arc::new(Self::with_contents(folder, name, clock, Contents::Leases)))
+    }
+
+    fn with_contents(folder: PathBuf, name: String, clock: Clock, contents: Contents) -> Self {
+        let home = AtomicPtr::new(ptr::null_mut());
+        Self { folder, name, clock, contents, home, values: OnceLock::new() }
     }
 
     /// The store of the calling user: by user id, whatever the environment says.
@@ -86,7 +98,7 @@ impl FileStore {
         if let Some(home) = self.known() {
             return Ok(home);
         }
-        let home = Home::open(&self.folder, until)?;
+        let home = Home::open(&self.folder, self.contents, until)?;
         self.home.store(ptr::from_ref(home).cast_mut(), Ordering::Release);
         Ok(home)
     }
@@ -159,8 +171,17 @@ impl RowStore for FileStore {
         true
     }
 
-    fn keeps_values(&self) -> bool {
-        // The rows here are not synced to the disk, which rows of users would have to be.
+    fn transact_values(
+        &self,
+        intent: Intent,
+        until: Moment,
+        body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>,
+    ) -> Result<()> {
+        let values = self.values_store(until)?;
+        values.transact(intent, until, &mut |rows| body(&mut ValueRows::new(rows, self, until)))
+    }
+
+    fn mixes_values(&self) -> bool {
         false
     }
 }

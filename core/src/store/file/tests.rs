@@ -4,6 +4,7 @@ mod contention;
 mod failures;
 mod processes;
 mod rows;
+mod values;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use super::FileStore;
 use crate::clock::{Clock, Moment, boot_now};
 use crate::kv::row::{ClientId, Intent, NewRow, Row, RowStore, Table};
-use crate::{Error, Result};
+use crate::{Error, Kind, Result};
 
 /// A store in `folder`.
 fn open(folder: &Path) -> Arc<FileStore> {

@@ -108,10 +108,6 @@ impl RowStore for MemoryStore {
     fn notices_death(&self) -> bool {
         false
     }
-
-    fn keeps_values(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]
