@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it into a fresh environment and runs the tests from outside the tree.
-# FENCEHOLD_PYTHON: which Python to test with (default python3).
+# Builds the source distribution, from it the wheel, installs that into a fresh environment and runs the tests from
+# outside the tree.
+# FENCEHOLD_TEST_PYTHON: which Python to test with (default python3).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 mkdir -p "$CARGO_TARGET_DIR"
-python=${FENCEHOLD_PYTHON:-python3}
+python=${FENCEHOLD_TEST_PYTHON:-python3}
 work=$CARGO_TARGET_DIR/python
 tools=$root/target/tools-venv
 [ -x "$tools/bin/maturin" ] || tools=$work/tools
@@ -17,8 +18,12 @@ if [ ! -x "$tools/bin/maturin" ]; then
     "$python" -m venv "$tools"
     "$tools/bin/pip" install --quiet 'maturin>=1.9,<2'
 fi
-rm -rf "$work/wheels" "$work/fresh" "$work/outside"
-PATH="$tools/bin:$PATH" maturin build --quiet --manifest-path "$here/Cargo.toml" --out "$work/wheels" --profile dev
+rm -rf "$work/wheels" "$work/source" "$work/fresh" "$work/outside"
+mkdir -p "$work/source"
+"$tools/bin/maturin" sdist --manifest-path "$here/Cargo.toml" --out "$work/source"
+tar -xzmf "$work"/source/*.tar.gz -C "$work/source" --strip-components=1
+"$tools/bin/maturin" build --quiet --manifest-path "$work/source/bindings/python/Cargo.toml" --out "$work/wheels" \
+    --profile dev
 
 "$python" -m venv "$work/fresh"
 "$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8' 'mypy>=1.11' 'ruff>=0.6'

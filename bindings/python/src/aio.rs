@@ -18,7 +18,7 @@ use crate::hooks;
 use crate::lock::LockBase;
 
 /// Where an answer goes: `loop.call_soon_threadsafe(deliver, value, error)`.
-struct Reply {
+pub(crate) struct Reply {
     event_loop: Py<PyAny>,
     deliver: Py<PyAny>,
 }
@@ -37,7 +37,7 @@ impl Reply {
 }
 
 /// Runs `work` on a thread of its own. When the answer finds no event loop any more, `undo` gets it.
-fn start<T: Send + 'static>(
+pub(crate) fn start<T: Send + 'static>(
     py: Python<'_>,
     reply: Reply,
     work: impl FnOnce() -> fencehold::Result<T> + Send + 'static,
@@ -61,7 +61,7 @@ fn start<T: Send + 'static>(
     })
 }
 
-fn reply(event_loop: Py<PyAny>, deliver: Py<PyAny>) -> Reply {
+pub(crate) fn reply(event_loop: Py<PyAny>, deliver: Py<PyAny>) -> Reply {
     Reply { event_loop, deliver }
 }
 

@@ -1,7 +1,6 @@
 //! Clients: what the plain and the asyncio `Client` share, and the plain one.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use fencehold::{ClientOptions, Crash, Error, LockOptions, ReleaseId, Renewal, Wait};
 use pyo3::exceptions::PyTypeError;
@@ -17,7 +16,6 @@ use crate::lock::{Handle, Lock, LockBase};
 #[pyclass(frozen, subclass, weakref, module = "fencehold._native")]
 pub(crate) struct ClientBase {
     pub(crate) inner: fencehold::Client,
-    id: u64,
 }
 
 /// What `lock()`, `semaphore()` and `acquire()` take beside the name.
@@ -77,7 +75,7 @@ impl ClientBase {
             Ok((lock, wait))
         })();
         let (lock, wait) = made.or_raise(py)?;
-        Ok(LockBase::new(py, lock, self.inner.clone(), self.id, wait))
+        Ok(LockBase::new(py, lock, self.inner.clone(), wait))
     }
 }
 
@@ -145,8 +143,7 @@ impl ClientBase {
             }
             fencehold::Client::open_with(&url, options)
         })();
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Ok(Self { inner: opened.or_raise(py)?, id: NEXT.fetch_add(1, Ordering::Relaxed) })
+        Ok(Self { inner: opened.or_raise(py)? })
     }
 
     /// The store, without credentials.
@@ -159,11 +156,6 @@ impl ClientBase {
     fn advance(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<()> {
         let by = convert::duration(by, "by").or_raise(py)?;
         calls::bounded(py, || self.inner.advance(by))
-    }
-
-    /// Whether the handle was made by this client.
-    fn _made(&self, lock: &Bound<'_, LockBase>) -> bool {
-        lock.get().client_id == self.id
     }
 
     /// A handle for the asyncio classes.

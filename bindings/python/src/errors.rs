@@ -126,3 +126,12 @@ pub(crate) fn run_result<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     class!(py, "fencehold._values", "RunResult")?.call1((acquired, value, refused))
 }
+
+/// What `commit` answers: its JSON, and what `or_raise()` raises.
+pub(crate) fn commit_result<'py>(
+    py: Python<'py>,
+    json: &str,
+    error: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    class!(py, "fencehold._transaction", "commit_result")?.call1((json, error))
+}

@@ -9,6 +9,7 @@ mod convert;
 mod errors;
 mod hooks;
 mod lock;
+mod step;
 
 use pyo3::prelude::*;
 
@@ -24,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<client::Client>()?;
     module.add_class::<lock::LockBase>()?;
     module.add_class::<lock::Lock>()?;
+    module.add_class::<step::StepBase>()?;
     module.add_class::<calls::Cancel>()?;
     for function in [
         wrap_pyfunction!(hooks::_at_exit, module)?,
@@ -46,6 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(aio::start_force_release, module)?,
         wrap_pyfunction!(aio::start_ping, module)?,
         wrap_pyfunction!(aio::start_close, module)?,
+        wrap_pyfunction!(step::start_commit, module)?,
     ] {
         module.add_function(function)?;
     }

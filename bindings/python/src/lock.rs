@@ -30,8 +30,6 @@ pub(crate) struct Handle(Mutex<Option<LockBase>>);
 pub(crate) struct LockBase {
     pub(crate) inner: ManuallyDrop<Arc<fencehold::Lock>>,
     pub(crate) client: fencehold::Client,
-    /// Tells the clients of handles apart.
-    pub(crate) client_id: u64,
     pub(crate) own_wait: Wait,
     handlers: Arc<Handlers>,
     /// The hold that `client.acquire` took and that a `with` around it enters; 0: none.
@@ -41,19 +39,12 @@ pub(crate) struct LockBase {
 }
 
 impl LockBase {
-    pub(crate) fn new(
-        py: Python<'_>,
-        lock: fencehold::Lock,
-        client: fencehold::Client,
-        client_id: u64,
-        own_wait: Wait,
-    ) -> Self {
+    pub(crate) fn new(py: Python<'_>, lock: fencehold::Lock, client: fencehold::Client, own_wait: Wait) -> Self {
         let inner = Arc::new(lock);
         hooks::remember(py, hooks::Live { lock: Arc::downgrade(&inner), client: client.clone() });
         Self {
             inner: ManuallyDrop::new(inner),
             client,
-            client_id,
             own_wait,
             handlers: Arc::default(),
             taken: AtomicU64::new(0),

@@ -78,7 +78,8 @@ async def test_an_error_of_the_library_pickles(api: Flavour) -> None:
 def test_a_commit_result_raises_when_told_to() -> None:
     done = fencehold.CommitResult(True, None, ({},))
     assert done and done.or_raise() is done
-    lost = fencehold.CommitResult(False, "guard", ())
-    assert not lost
-    with pytest.raises(fencehold.LostError):
-        lost.or_raise()
+    refused = fencehold.CommitResult(False, "duplicate", ())
+    assert not refused
+    with pytest.raises(fencehold.InvalidError) as raised:
+        refused.or_raise()
+    assert raised.value.reason == "duplicate"

@@ -401,28 +401,6 @@ async def test_a_checkpoint_handle_lives_by_its_calls(api: Flavour, url: str) ->
     assert lock.keep_alive() is False and lock.lost_reason == "expired"
 
 
-async def test_a_step_is_refused_where_no_store_can_commit(api: Flavour, url: str) -> None:
-    client = api.Client(url)
-    lock = client.lock("n", ttl="30s")
-    with pytest.raises(fencehold.NotHeldError) as error:
-        client.transaction().guard(lock)
-    assert error.value.lock == "n"
-    assert await api.do(lock.acquire())
-    with pytest.raises(fencehold.InvalidError):
-        api.Client(url).transaction().guard(lock)
-    step = client.transaction()
-    assert isinstance(step, api.Transaction)
-    assert step.guard(lock) is step
-    assert step.queue("mail").push([{"data": {"to": 1}}]) is step
-    assert step.ack([{"transactionId": "1"}]).kv([{"op": "put"}]).timers([{}]) is step
-    with pytest.raises(fencehold.InvalidError):
-        step.queue("mail").push([{"dta": 1}])
-    with pytest.raises(fencehold.UnsupportedError) as unsupported:
-        await api.do(step.commit())
-    assert unsupported.value.kind == "unsupported"
-    await api.do(lock.release())
-
-
 async def test_how_objects_show_themselves(api: Flavour) -> None:
     client = api.Client("memory:")
     lock = client.lock("n", ttl="30s", owner="deploy", wait="1s")

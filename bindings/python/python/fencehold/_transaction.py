@@ -1,14 +1,41 @@
 from __future__ import annotations
 
-from typing import Any, Dict, Generic, List, Mapping, NoReturn, Sequence, TypeVar
+import json
+from typing import Any, Generic, Mapping, Optional, Sequence, TypeVar
 
 from . import _native
-from ._errors import InvalidError, NotHeldError, UnsupportedError
+from ._errors import Error, InvalidError
 from ._values import CommitResult
 
 Self = TypeVar("Self", bound="Step")
 
-_ITEM = frozenset(("data", "partition", "transactionId", "traceId"))
+
+def _check_numbers(value: Any) -> None:
+    """A larger integer would arrive as the nearest float."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError(f"{value} has more than 64 bits")
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return
+    for member in value:
+        _check_numbers(member)
+
+
+def _json(members: Sequence[Mapping[str, Any]]) -> str:
+    try:
+        plain = [dict(member) for member in members]
+        text = json.dumps(plain, allow_nan=False)
+        _check_numbers(plain)
+        return text
+    except (TypeError, ValueError) as fault:
+        raise InvalidError(f"a part of a step is no JSON: {fault} (bad_request)", reason="bad_request") from fault
+
+
+def commit_result(text: str, error: Optional[Error]) -> CommitResult:
+    """Makes the answer of a commit from its JSON."""
+    found = json.loads(text)
+    return CommitResult(found["success"], found["reason"], tuple(found["results"]), found.get("precondition"), error)
 
 
 class Queue(Generic[Self]):
@@ -22,54 +49,21 @@ class Queue(Generic[Self]):
 
     def push(self, items: Sequence[Mapping[str, Any]]) -> Self:
         """Adds items ``{data, partition?, transactionId?, traceId?}``; returns the step."""
-        for item in items:
-            if "data" not in item or not _ITEM.issuperset(item):
-                raise InvalidError(
-                    f"an item for queue {self._name!r} is {{data, partition?, transactionId?, traceId?}}, "
-                    f"not one with {sorted(item)} (locks_bad_item)",
-                    reason="locks_bad_item",
-                    store=self._step._client.store,
-                )
-        self._step._add("push", [{"queue": self._name, **item} for item in items])
+        self._step._push(self._name, _json(items))
         return self._step
 
 
-class Step:
+class Step(_native.StepBase):
     """What the plain and the asyncio Transaction share."""
 
-    __slots__ = ("_client", "_guards", "_parts")
-
-    def __init__(self, client: _native.ClientBase) -> None:
-        self._client = client
-        self._guards: List[_native.LockBase] = []
-        self._parts: List[Dict[str, Any]] = []
-
-    def _add(self, part: str, members: Sequence[Mapping[str, Any]]) -> None:
-        self._parts.append({part: [dict(member) for member in members]})
+    __slots__ = ()
 
     def guard(self: Self, lock: _native.LockBase) -> Self:
-        """Lets the step happen only if ``lock`` is still held.
+        """Lets the step happen only if ``lock`` is still held then.
 
         Raises NotHeldError when it is not held now, InvalidError when another client made it.
         """
-        store = self._client.store
-        if not self._client._made(lock):
-            raise InvalidError(
-                f'step on {store}: lock "{lock.name}" was made by another client (locks_bad_guard). '
-                "Make the handle with the client that makes the step",
-                reason="locks_bad_guard",
-                lock=lock.name,
-                store=store,
-            )
-        if not lock.held:
-            why = f" (lost: {lock.lost_reason})" if lock.lost else ""
-            raise NotHeldError(
-                f'step on {store}: lock "{lock.name}" is not held{why}, so nothing was sent. '
-                "Acquire it and do the step again",
-                lock=lock.name,
-                store=store,
-            )
-        self._guards.append(lock)
+        self._guard(lock)
         return self
 
     def queue(self: Self, name: str) -> Queue[Self]:
@@ -78,36 +72,35 @@ class Step:
 
     def ack(self: Self, acks: Sequence[Mapping[str, Any]]) -> Self:
         """Adds the JSON objects of ``ack`` as the wire has them."""
-        self._add("ack", acks)
+        self._ack(_json(acks))
         return self
 
     def kv(self: Self, operations: Sequence[Mapping[str, Any]]) -> Self:
-        """Adds the JSON objects of ``kv`` as the wire has them."""
-        self._add("kv", operations)
+        """Adds operations on rows: the JSON objects of ``kv`` as the wire has them."""
+        self._kv(_json(operations))
         return self
 
     def timers(self: Self, operations: Sequence[Mapping[str, Any]]) -> Self:
         """Adds the JSON objects of ``timers`` as the wire has them."""
-        self._add("timers", operations)
+        self._timers(_json(operations))
         return self
-
-    def _refuse(self) -> NoReturn:
-        store = self._client.store
-        raise UnsupportedError(
-            f"step on {store}: this store cannot commit steps, so nothing was sent. Send lock.fence "
-            "along with each write and let what you write to refuse a lower one",
-            store=store,
-        )
 
 
 class Transaction(Step):
-    """A step that is done as a whole, and only if its guarded locks are still held."""
+    """A step that is done as a whole or not at all, and only if its guarded locks are still held.
+
+    Several parts of one kind add up; what the store cannot do is refused by ``commit``.
+    """
 
     __slots__ = ()
 
     def commit(self) -> CommitResult:
-        """Does the step. Raises UnsupportedError: the stores of this version cannot commit steps."""
-        self._refuse()
+        """Does all of it or nothing. A lost guard or precondition is an answer: see ``or_raise``.
+
+        NotHeldError: a guarded lock is not held, and nothing was sent. InDoubtError: no answer came;
+        it is never sent again by itself.
+        """
+        return self._commit()
 
 
 Transaction.__module__ = "fencehold"

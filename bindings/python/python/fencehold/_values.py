@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Dict, Generic, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Dict, Generic, Optional, Tuple, TypeVar
+
+if TYPE_CHECKING:
+    from ._errors import Error
 
 T = TypeVar("T")
 
@@ -63,24 +66,28 @@ class RunResult(Generic[T]):
 
 @dataclass(frozen=True)
 class CommitResult:
-    """What ``commit`` answers; true if the step was committed."""
+    """What ``commit`` answers; true if all of the step was done.
+
+    ``results`` has one element for each acknowledgement, item, operation and timer. A step of which
+    nothing was done has a ``reason``; ``precondition`` says which operation on rows was in the way.
+    """
 
     success: bool
     reason: Optional[str]
     results: Tuple[Dict[str, Any], ...]
+    precondition: Optional[Dict[str, Any]] = None
+    error: Optional[Error] = field(default=None, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         return self.success
 
     def or_raise(self) -> CommitResult:
-        """The result itself, or LostError if a guarded lock was lost, or StoreError."""
+        """The result itself, or LostError if a guarded lock was lost, or what fits the reason."""
         if self.success:
             return self
-        from . import _errors
+        from ._errors import InvalidError
 
-        if self.reason == "guard":
-            raise _errors.LostError("the step was refused: a guarded lock is lost", reason="guard")
-        raise _errors.StoreError(f"the step was refused: {self.reason}", reason=self.reason)
+        raise self.error or InvalidError(f"the step was refused: {self.reason}", reason=self.reason)
 
 
 for _value in (Holder, Waiter, LockInfo, Refusal, RunResult, CommitResult):

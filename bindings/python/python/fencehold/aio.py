@@ -319,8 +319,9 @@ class Transaction(Step):
     __slots__ = ()
 
     async def commit(self) -> CommitResult:
-        """Does the step. Raises UnsupportedError: the stores of this version cannot commit steps."""
-        self._refuse()
+        """Does all of it or nothing; once begun, it is finished before a cancelled task ends."""
+        result: CommitResult = await _call(lambda *reply: _native.start_commit(self, *reply), finish=True)
+        return result
 
 
 class Client(_native.ClientBase):
