@@ -4,6 +4,8 @@ pub(crate) mod backend;
 pub mod key;
 pub mod limits;
 pub mod line;
+#[cfg(test)]
+mod line_properties;
 pub mod locks;
 pub mod look;
 pub mod operations;
