@@ -3,7 +3,7 @@
 mod support;
 
 use std::time::{Duration, Instant};
-use support::{World, is_alive, kill, wait_for};
+use support::{World, is_alive, kill, state, wait_for};
 
 /// A worker that has left its session and its parent, as daemons do; its process id is in the file `daemon`.
 const DAEMON: &str = "setsid sh -c '(echo $$ >daemon.new; mv daemon.new daemon; exec sleep 300) & wait' & ";
@@ -235,7 +235,7 @@ fn a_store_out_of_reach_means_a_polite_stop_then_a_kill_before_the_lease_ends() 
     let world = World::new();
     let run = world.start(
         &["--ttl", "4s", "--grace", "1500ms"],
-        "trap 'date +%s%3N >asked' TERM; echo $$ >up; while :; do sleep 0.02; date +%s%3N >alive; done",
+        "trap 'date +%s%3N >asked' TERM; echo $$ >up; while :; do sleep 0.02; date +%s%3N >>alive; done",
     );
     let up = world.pid("up");
     let lock = std::fs::File::open(world.path("store").join("lock")).expect("the store's lock file");
@@ -248,7 +248,7 @@ fn a_store_out_of_reach_means_a_polite_stop_then_a_kill_before_the_lease_ends() 
     assert!(message.contains("asked to stop"), "{message}");
     assert!(took < Duration::from_secs(4), "gone before the lease can end, took {took:?}");
     assert!(!is_alive(up));
-    let (asked, alive) = (world.line("asked"), world.line("alive"));
+    let (asked, alive) = (world.line("asked"), world.last_line("alive"));
     let grace = alive.parse::<i64>().expect("ms") - asked.parse::<i64>().expect("ms");
     assert!(grace > 500, "the command had its grace, {grace} ms");
 }
@@ -266,4 +266,42 @@ fn a_semaphore_lets_as_many_run_as_it_has_permits() {
     assert!(!world.exists("started"));
     drop(runs);
     world.wait_until_free();
+}
+
+#[test]
+fn a_stop_from_the_terminal_stops_the_command_and_keeps_its_lease() {
+    let world = World::new();
+    let run = world.start(&["--ttl", "500ms"], "mkfifo go; echo $$ >up; read line <go");
+    let up = world.pid("up");
+    run.signal_group(libc::SIGTSTP);
+    wait_for("the command to stand", || (state(up) == Some('T')).then_some(()));
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(1500) {
+        assert!(world.is_held(), "the lease is renewed while the command stands");
+    }
+    assert_eq!(state(up), Some('T'));
+    run.signal_group(libc::SIGCONT);
+    std::fs::write(world.path("go"), "\n").expect("the command reads it");
+    assert_eq!(run.finish(), (0, String::new()));
+}
+
+#[test]
+fn the_exit_code_comes_back_although_whoever_started_us_ignores_the_end_of_children() {
+    let world = World::new();
+    assert_eq!(world.start_after("trap '' CHLD", "exit 42").finish(), (42, String::new()));
+}
+
+#[test]
+fn children_that_were_there_before_are_left_alone() {
+    let world = World::new();
+    let run = world.start_after(
+        "sleep 300 >/dev/null 2>&1 & echo $! >mine",
+        "echo $PPID >guardian; sleep 300 & echo $! >worker; wait",
+    );
+    let (mine, guardian, worker) = (world.pid("mine"), world.pid("guardian"), world.pid("worker"));
+    kill(guardian, libc::SIGKILL);
+    let code = run.finish().0;
+    let spared = is_alive(mine);
+    kill(mine, libc::SIGKILL);
+    assert!(spared && code == 79 && !is_alive(worker), "spared: {spared}, exit code {code}");
 }

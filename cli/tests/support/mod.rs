@@ -1,6 +1,7 @@
 //! A store of its own per test, the command on it, and waiting for what must happen.
 #![allow(dead_code)] // Each test file uses its part.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -43,19 +44,24 @@ impl World {
         self.output(args).status.code().expect("an exit code")
     }
 
-    /// `fencehold run NAME OPTIONS -- sh -c SCRIPT`, in this world's folder.
+    /// `fencehold run NAME OPTIONS -- sh -c SCRIPT`, in this world's folder and in a process group of its own.
     pub(crate) fn start(&self, options: &[&str], script: &str) -> Running {
         let mut args = vec!["run", "n"];
         args.extend(options);
         args.extend(["--", "sh", "-c", script]);
-        let child = self
-            .fencehold(&args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command runs");
-        Running { child: Some(child) }
+        Running::new(&mut self.fencehold(&args))
+    }
+
+    /// A shell that does `before` and then becomes `fencehold run NAME -- sh -c SCRIPT`.
+    pub(crate) fn start_after(&self, before: &str, script: &str) -> Running {
+        let mut shell = Command::new("bash");
+        shell.args([
+            "-c",
+            &format!("{before}; exec \"$0\" run n -- sh -c \"$1\""),
+            env!("CARGO_BIN_EXE_fencehold"),
+            script,
+        ]);
+        Running::new(shell.current_dir(self.folder.path()).env("FENCEHOLD_URL", self.store()))
     }
 
     /// Waits until a script wrote a whole line into `file`; answers it.
@@ -64,6 +70,13 @@ impl World {
         wait_for(&format!("a line in {file}"), || {
             std::fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n')).map(|text| text.trim().to_owned())
         })
+    }
+
+    /// The last whole line of `file`, to which a script that was killed had been adding.
+    pub(crate) fn last_line(&self, file: &str) -> String {
+        let text = std::fs::read_to_string(self.path(file)).expect("a file");
+        let whole = text.rsplit_once('\n').expect("a whole line").0;
+        whole.rsplit('\n').next().expect("a line").to_owned()
     }
 
     pub(crate) fn pid(&self, file: &str) -> i32 {
@@ -93,6 +106,16 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    fn new(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        Self { child: Some(command.spawn().expect("the command runs")) }
+    }
+
+    /// Sends a signal to the process group, as a terminal does.
+    pub(crate) fn signal_group(&self, number: i32) {
+        kill(-self.pid(), number);
+    }
+
     pub(crate) fn pid(&self) -> i32 {
         self.child.as_ref().expect("running").id().cast_signed()
     }
@@ -142,10 +165,13 @@ pub(crate) fn kill(pid: i32, number: i32) {
     assert_eq!(unsafe { libc::kill(pid, number) }, 0, "kill {pid}");
 }
 
+/// The letter that ps shows for a process.
+pub(crate) fn state(pid: i32) -> Option<char> {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    stat.rsplit(')').next()?.trim_start().chars().next()
+}
+
 /// Whether the process runs; one that only waits to be reaped does not.
 pub(crate) fn is_alive(pid: i32) -> bool {
-    std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"))
-        .ok()
-        .and_then(|stat| stat.rsplit(')').next()?.trim_start().chars().next())
-        .is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
