@@ -221,9 +221,9 @@ fn a_guardian_that_stands_still_does_not_outlive_its_lease() {
     let run = world.start(&["--ttl", "1s"], &format!("{DAEMON} echo $PPID >guardian; while :; do sleep 0.02; done"));
     let (daemon, guardian) = (world.pid("daemon"), world.pid("guardian"));
     kill(guardian, libc::SIGSTOP);
+    // In this order: looking takes a moment, in which the one may die and the other may end.
     wait_for("the lease to end", || {
-        let alive = is_alive(daemon);
-        (!world.is_held()).then(|| assert!(!alive, "the tree is gone before the lease has ended"))
+        (!world.is_held()).then(|| assert!(!is_alive(daemon), "the tree is gone before the lease has ended"))
     });
     let (code, message) = run.finish();
     assert_eq!(code, 79, "{message}");

@@ -82,6 +82,6 @@ impl Plan {
 
     /// How long before the end of the lease SIGKILL is sent: dying takes a moment, and the lease must not end first.
     pub(crate) fn killing_time(&self) -> Duration {
-        (self.ttl.get() / 20).min(Duration::from_millis(100))
+        (self.ttl.get() / 20).min(Duration::from_millis(300))
     }
 }
