@@ -132,7 +132,11 @@ impl<S: RowStore> Wait<'_, S> {
     }
 
     fn timed_out(&mut self, trouble: Option<crate::Error>) -> Result<Outcome> {
-        if let Some(trouble) = trouble {
+        // Whoever is in line had its answer before: a store that is merely busy at the last moment
+        // is no error of a wait that is over. One that is out of reach fails the next call as well.
+        if let Some(trouble) = trouble
+            && self.place.number.is_none()
+        {
             return Err(trouble);
         }
         self.leave()?;

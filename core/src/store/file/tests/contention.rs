@@ -69,3 +69,29 @@ fn a_stopped_process_makes_the_others_give_up_and_is_named() {
     stopped.kill();
     put(&store, "k", "2").expect("free again");
 }
+
+#[test]
+fn a_wait_that_ends_while_the_store_is_busy_ends_as_any_other() {
+    let folder = folder();
+    let store = open(folder.path());
+    let url = format!("file:{}", folder.path().display());
+    let client = crate::Client::open(&url).expect("a client");
+    let ttl = Duration::from_secs(60);
+    let _holder = client.acquire("n", ttl).expect("free");
+    let waiter = client.lock("n", ttl).expect("a handle");
+    let wait = Duration::from_millis(300);
+    let answer = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| waiter.acquire_within(wait));
+        wait_for("the waiter", || waiter.position() == 1);
+        store
+            .transact(Intent::Keep, soon(), &mut |_| {
+                std::thread::sleep(wait + Duration::from_millis(200));
+                Ok(())
+            })
+            .expect("done");
+        thread.join().expect("no panic")
+    });
+    let crate::Acquire::Refused(refusal) = answer.expect("an answer") else { panic!("two hold it") };
+    assert_eq!(refusal.reason, crate::RefusalReason::TimedOut);
+    assert!(client.show("n").expect("shown").waiters.is_empty());
+}
