@@ -5,73 +5,40 @@
 
 mod expect;
 mod player;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::Instant;
 
 use player::Player;
 use serde_json::{Value, json};
-
-/// One scenario on one store.
-struct Game {
-    title: String,
-    url: String,
-    scenario: Value,
-}
+use support::Case;
 
 fn main() {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("FENCEHOLD_")) {
         // SAFETY: no other thread runs yet.
         unsafe { std::env::remove_var(name) };
     }
-    let filters: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenarios");
-    let mut games = Vec::new();
-    let mut failures = Vec::new();
+    let mut cases = vec![Case {
+        title: "a runner that lets everything pass is worth nothing".into(),
+        body: Box::new(|| succeed(what_must_fail())),
+    }];
     for path in files(&folder) {
         match read(&path) {
-            Ok(found) => games.extend(found),
-            Err(error) => failures.push(format!("{}: {error}", path.display())),
+            Ok(found) => cases.extend(found),
+            Err(error) => {
+                cases.push(Case { title: path.display().to_string(), body: Box::new(move || panic!("{error}")) })
+            }
         }
     }
-    games.retain(|game| filters.is_empty() || filters.iter().any(|filter| game.title.contains(filter)));
-    failures.extend(what_must_fail().err());
+    support::run(cases, 4)
+}
 
-    let began = Instant::now();
-    let count = games.len();
-    let queue = Mutex::new(games.into_iter());
-    let failed = Mutex::new(failures);
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                loop {
-                    let game = queue.lock().expect("no player panics with it").next();
-                    let Some(game) = game else { return };
-                    let result = std::panic::catch_unwind(|| play(&game.scenario, &game.url));
-                    let result = result.unwrap_or_else(|_| Err("the runner panicked".into()));
-                    println!("scenario {} ... {}", game.title, if result.is_ok() { "ok" } else { "FAILED" });
-                    if let Err(error) = result {
-                        let mut failed = failed.lock().expect("no player panics with it");
-                        failed.push(format!("{}: {error}", game.title));
-                    }
-                }
-            });
-        }
-    });
-    let failed = failed.into_inner().expect("no player panics with it");
-    for failure in &failed {
-        println!("\n{failure}");
+fn succeed(result: Result<(), String>) {
+    if let Err(error) = result {
+        panic!("{error}");
     }
-    let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
-    let passed = (count + 1).saturating_sub(failed.len());
-    // In the words of cargo's own tests, so that whoever adds those up adds these.
-    println!(
-        "\ntest result: {verdict}. {passed} passed; {} failed; 0 ignored; 0 measured; 0 filtered out; finished in {:.2}s",
-        failed.len(),
-        began.elapsed().as_secs_f64()
-    );
-    std::process::exit(i32::from(!failed.is_empty()));
 }
 
 /// The scenario files; at least one, or the folder is not what it should be.
@@ -87,7 +54,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(path: &Path) -> Result<Vec<Game>, String> {
+/// One scenario on each of its stores.
+fn read(path: &Path) -> Result<Vec<Case<'static>>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let scenario: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -99,8 +67,11 @@ fn read(path: &Path) -> Result<Vec<Game>, String> {
     if urls.is_empty() {
         return Err("an empty list of stores".into());
     }
-    let game = |url: String| Game { title: format!("{stem} on {url}"), url, scenario: scenario.clone() };
-    Ok(urls.into_iter().map(game).collect())
+    let case = |url: String| {
+        let (title, scenario) = (format!("{stem} on {url}"), scenario.clone());
+        Case { title, body: Box::new(move || succeed(play(&scenario, &url))) }
+    };
+    Ok(urls.into_iter().map(case).collect())
 }
 
 fn play(scenario: &Value, url: &str) -> Result<(), String> {
