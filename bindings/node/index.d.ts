@@ -200,8 +200,18 @@ export interface LockInfo { name: string; held: boolean; holders: Holder[]; wait
 export interface Refusal { reason: 'held' | 'contended' | 'timed_out' | 'held_here' | 'owner_in_use'; holders: Holder[]; waiting: number }
 /** A message to push. A bigint in `data` is written as a JSON integer. */
 export interface Item { data: unknown; partition?: string; transactionId?: string; traceId?: string }
-/** What a step did; `orThrow` turns a lost guard into a LostError. */
-export interface CommitResult { success: boolean; reason: string | null; results: object[]; orThrow(): this }
+/**
+ * What became of a step: all of it was done, or nothing of it was. `results` has one object for each part but the
+ * guards, with a bigint for every integer above 2^53; `precondition` says which operation on rows lost.
+ */
+export interface CommitResult {
+  readonly success: boolean
+  readonly reason: string | null
+  readonly results: object[]
+  readonly precondition: { failedIndex: number; kvReason: string; version: number | bigint; value: unknown } | null
+  /** @throws {LostError} a guarded lock is not ours any more; `InvalidError` with the store's reason for any other refusal */
+  orThrow(): this
+}
 
 /** Every error of ours. `code` is `FENCEHOLD_` and the kind in capitals: programs look at it, people at the message. */
 export class FenceholdError extends Error {
@@ -245,14 +255,40 @@ export class ForkedError extends FenceholdError { protected constructor() }
 /** A fault of this library. */
 export class InternalError extends FenceholdError { protected constructor() }
 
-/** A step: guards, pushes and acks that a store does as a whole or not at all. */
+/**
+ * A step: changes that a store makes as a whole or not at all, and only while the guarded locks are still ours.
+ *
+ * ```js
+ * const done = await client.transaction()
+ *   .guard(lock)
+ *   .kv([{ op: 'put', ns: 'reports', key: 'last', value: { rows: 7 }, forever: true }])
+ *   .commit()
+ * done.orThrow()
+ * ```
+ */
 export interface Transaction {
-  /** The step is refused unless this lock is still ours. @throws {NotHeldError} it is not held; nothing was sent */
+  /**
+   * The step is refused unless this lock is still ours then; its token is read when the step is sent.
+   *
+   * @throws {NotHeldError} it is not held; nothing was sent
+   * @throws {InvalidError} `bad_guard` for another client's lock
+   */
   guard(lock: Lock): this
+  /** Names the queue to push to. */
   queue(name: string): { push(items: Item[]): Transaction }
+  /** Acknowledges messages; the objects are the wire's. */
   ack(acks: object[]): this
+  /** Reads, writes and checks rows; the objects are the wire's. */
   kv(ops: object[]): this
+  /** Sets and cancels timers; the objects are the wire's. */
   timers(ops: object[]): this
-  /** Does the step. @throws {UnsupportedError} the store has no queues */
+  /**
+   * Does the step, once: the same step is never sent again. A refusal is an answer.
+   *
+   * @param options.signal an abort before the step is sent rejects; after it the answer is waited for, which says what became of it
+   * @throws {NotHeldError} a guard is not held any more; nothing was sent
+   * @throws {InDoubtError} it was sent and no answer came: look before doing it again
+   * @throws {UnsupportedError} the store has nothing of the kind
+   */
   commit(options?: { signal?: AbortSignal }): Promise<CommitResult>
 }

@@ -1,7 +1,7 @@
 'use strict'
 // The calls that a thread of the add-on works on, and the losses it tells of.
 
-const { makeError } = require('./errors.js')
+const { invalid, makeError } = require('./errors.js')
 
 /** @type {Map<number, { resolve: Function, reject: Function, signal?: AbortSignal, onAbort?: () => void, undo?: Function }>} */
 const pending = new Map()
@@ -9,6 +9,19 @@ const pending = new Map()
 const watched = new Map()
 /** Called with a watched handle and the reason of its loss. */
 let onLoss = () => {}
+
+/** The AbortSignal of a caller's options, if there is one. */
+function signalOf (options, reason, example) {
+  if (options === undefined) return undefined
+  if (options === null || typeof options !== 'object') {
+    throw invalid(reason, `options must be an object such as ${example} (${reason})`)
+  }
+  const { signal } = options
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new TypeError('options.signal must be an AbortSignal')
+  }
+  return signal
+}
 
 /** Called by the add-on on the event loop. */
 function dispatch (what, id, error, value) {
@@ -62,4 +75,4 @@ function setOnLoss (handler) {
   onLoss = handler
 }
 
-module.exports = { dispatch, settled, watch, forget, setOnLoss }
+module.exports = { dispatch, settled, signalOf, watch, forget, setOnLoss }

@@ -73,7 +73,7 @@ class Client {
   }
 
   transaction () {
-    return new Transaction(this)
+    return new Transaction(this, this.#id)
   }
 
   async ping () {

@@ -2,7 +2,7 @@
 
 const calls = require('./calls.js')
 const native = require('./native.js')
-const { attach, invalid, makeError } = require('./errors.js')
+const { attach, makeError } = require('./errors.js')
 const { makeRefusal } = require('./values.js')
 
 /** Proves that a Lock is made by its client. */
@@ -21,15 +21,8 @@ calls.setOnLoss((lock, reason) => lock[lossOf](reason))
 const lossOf = Symbol('fencehold.loss')
 
 function waitOptions (options) {
-  if (options === undefined) return {}
-  if (options === null || typeof options !== 'object') {
-    throw invalid('locks_bad_wait', "options must be an object such as { wait: '10s' } (locks_bad_wait)")
-  }
-  const { wait, signal } = options
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new TypeError('options.signal must be an AbortSignal')
-  }
-  return { wait, signal }
+  const signal = calls.signalOf(options, 'locks_bad_wait', "{ wait: '10s' }")
+  return { wait: options?.wait, signal }
 }
 
 class Lock {
@@ -256,8 +249,8 @@ class Lock {
     return lock
   }
 
-  static clientOf (lock) {
-    return lock.#client
+  static idOf (lock) {
+    return lock.#id
   }
 
   static isLock (value) {
@@ -265,7 +258,7 @@ class Lock {
   }
 }
 
-const { make, take, clientOf, isLock } = Lock
-for (const name of ['make', 'take', 'clientOf', 'isLock']) delete Lock[name]
+const { make, take, idOf, isLock } = Lock
+for (const name of ['make', 'take', 'idOf', 'isLock']) delete Lock[name]
 
-module.exports = { Lock, makeLock: make, takeLock: take, clientOf, isLock }
+module.exports = { Lock, makeLock: make, takeLock: take, idOf, isLock }

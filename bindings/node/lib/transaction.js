@@ -1,16 +1,17 @@
 'use strict'
 
+const calls = require('./calls.js')
+const native = require('./native.js')
 const { invalid, makeError } = require('./errors.js')
 const { stringify } = require('./json.js')
-const { clientOf, isLock } = require('./lock.js')
+const { idOf, isLock } = require('./lock.js')
 
-const bad = (message) => invalid('locks_bad_request', `${message} (locks_bad_request)`)
+const bad = (message) => invalid('bad_request', `${message} (bad_request)`)
+const forgotten = new FinalizationRegistry((id) => native.forgetStep(id))
 
-/** An array of plain objects as JSON; refused here, so that the mistake shows where it was made. */
+/** An array as JSON; refused here, so that the mistake shows where it was made. */
 function listed (what, items) {
-  if (!Array.isArray(items) || items.some((item) => item === null || typeof item !== 'object' || Array.isArray(item))) {
-    throw bad(`${what} takes an array of objects`)
-  }
+  if (!Array.isArray(items)) throw bad(`${what} takes an array of objects`)
   try {
     return stringify(items)
   } catch (cause) {
@@ -18,53 +19,45 @@ function listed (what, items) {
   }
 }
 
+class CommitResult {
+  #error
+
+  constructor ({ error, ...members }) {
+    Object.assign(this, members)
+    this.#error = error
+    Object.freeze(this)
+  }
+
+  orThrow () {
+    if (this.#error !== null) throw makeError(this.#error)
+    return this
+  }
+}
+
 class Transaction {
   #client
+  #clientId
+  #id
+  /** Referenced until the answer is there, so that no guard is given back for want of a reference. */
   #guards = []
-  #operations = []
 
-  constructor (client) {
+  constructor (client, clientId) {
     this.#client = client
+    this.#clientId = clientId
+    this.#id = native.step()
+    forgotten.register(this, this.#id)
   }
 
   guard (lock) {
     if (!isLock(lock)) throw bad('guard takes a Lock')
-    const { store } = this.#client
-    if (clientOf(lock) !== this.#client) {
-      throw makeError({
-        kind: 'invalid',
-        reason: 'locks_bad_request',
-        message: `step on ${store}: lock "${lock.name}" belongs to another client (locks_bad_request)`,
-        lock: lock.name,
-        store,
-        retry: 'never'
-      })
-    }
-    if (!lock.held) {
-      const why = lock.lost ? ` (lost: ${lock.lostReason})` : ''
-      throw makeError({
-        kind: 'not_held',
-        reason: 'not_held',
-        message: `step on ${store}: lock "${lock.name}" is not held${why}, so nothing was sent. Acquire it and do the step again`,
-        lock: lock.name,
-        store,
-        retry: 'now'
-      })
-    }
+    native.stepGuard(this.#id, this.#clientId, idOf(lock))
     this.#guards.push(lock)
     return this
   }
 
   queue (name) {
     if (typeof name !== 'string') throw bad('queue takes a name')
-    return {
-      push: (items) => {
-        const json = listed('push', items)
-        if (items.some((item) => item.data === undefined)) throw bad('each item of push needs data')
-        this.#operations.push({ push: name, json })
-        return this
-      }
-    }
+    return { push: (items) => this.#add('push', items, name) }
   }
 
   ack (acks) {
@@ -79,22 +72,16 @@ class Transaction {
     return this.#add('timers', operations)
   }
 
-  async commit (options = {}) {
-    options?.signal?.throwIfAborted()
-    const { store } = this.#client
-    // No store of this version keeps queues; nothing was sent, so nothing is in doubt.
-    throw makeError({
-      kind: 'unsupported',
-      reason: 'unsupported',
-      message: `step on ${store}: this store has no queues to step through, so nothing was sent. ` +
-        'Send lock.fence along with the write instead and refuse a lower one',
-      store,
-      retry: 'never'
-    })
+  async commit (options) {
+    calls.signalOf(options, 'bad_request', '{ signal }')?.throwIfAborted()
+    // What was sent is not called back: its answer tells what became of it, and comes within the request timeout.
+    const answer = await calls.settled(native, native.stepCommit(this.#id, this.#clientId))
+    this.#guards.length = 0
+    return new CommitResult(answer)
   }
 
-  #add (what, items) {
-    this.#operations.push({ [what]: listed(what, items) })
+  #add (what, items, queue) {
+    native.stepAdd(this.#id, this.#clientId, what, listed(what, items), queue)
     return this
   }
 }

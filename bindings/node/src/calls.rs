@@ -15,6 +15,7 @@ use crate::convert;
 use crate::js::{Answer, Env, Fail, Type, Value};
 use crate::mailbox::{Message, Outcome};
 use crate::state::{Handle, in_background};
+use crate::steps;
 
 /// A native function and its name in JavaScript.
 pub(crate) struct Function {
@@ -39,6 +40,11 @@ pub(crate) static FUNCTIONS: &[Function] = functions! {
     "forceRelease" => force_release,
     "ping" => |call| on_client(call, |client| client.ping().map(|()| Outcome::Done)),
     "close" => |call| on_client(call, |client| client.close().map(|()| Outcome::Done)),
+    "step" => steps::step,
+    "forgetStep" => steps::forget_step,
+    "stepGuard" => steps::guard,
+    "stepAdd" => steps::add,
+    "stepCommit" => steps::commit,
     "lock" => lock,
     "keepAlive" => keep_alive,
     "idle" => idle,
@@ -71,7 +77,7 @@ fn handle(call: &Call<'_>) -> Answer<Arc<Lock>> {
     Ok(call.state.handle(call.id(0)?)?.lock)
 }
 
-/// `work` with a client, on a thread of its own.
+/// `work` with a client, on a thread that may block.
 fn on_client(call: &Call<'_>, work: impl FnOnce(Client) -> Result<Outcome> + Send + 'static) -> Answer {
     let client = call.state.client(call.id(0)?)?;
     call.state.start(call.env, None, move || work(client))

@@ -2,7 +2,8 @@
 
 use std::time::SystemTime;
 
-use fencehold::{Error, Holder, LockInfo, Refusal, Waiter, unix_millis};
+use fencehold::{Commit, Error, Holder, LockInfo, Refusal, Waiter, unix_millis};
+use serde_json::Value as Json;
 
 use crate::js::{Answer, Env, Fail};
 use crate::mailbox::Outcome;
@@ -77,6 +78,39 @@ pub(crate) fn error(env: Env, error: &Error, lock: Option<&str>) -> Answer {
     ])
 }
 
+fn step(env: Env, commit: &Commit, refused: Option<&Error>) -> Answer {
+    let result = commit.result();
+    env.object(&[
+        ("success", env.bool(result.success)?),
+        ("reason", env.text_or_null(result.reason.as_deref())?),
+        ("results", env.array(result.results.iter().map(|one| json(env, one)))?),
+        ("precondition", result.precondition.as_ref().map_or_else(|| env.null(), |one| json(env, one))?),
+        ("error", refused.map_or_else(|| env.null(), |why| error(env, why, None))?),
+    ])
+}
+
+/// JSON as JavaScript values. An integer that a number cannot say exactly is a bigint.
+fn json(env: Env, value: &Json) -> Answer {
+    /// 2^53 - 1
+    const SAFE: u64 = 9_007_199_254_740_991;
+    match value {
+        Json::Null => env.null(),
+        Json::Bool(value) => env.bool(*value),
+        Json::String(text) => env.text(text),
+        Json::Array(items) => env.array(items.iter().map(|item| json(env, item))),
+        Json::Object(members) => {
+            let members: Answer<Vec<_>> =
+                members.iter().map(|(name, member)| Ok((name.as_str(), json(env, member)?))).collect();
+            env.object(&members?)
+        }
+        Json::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) if number > SAFE => env.bigint(number),
+            (None, Some(number)) if number.unsigned_abs() > SAFE => env.negative_bigint(number),
+            _ => env.number(number.as_f64().unwrap_or(f64::NAN)),
+        },
+    }
+}
+
 /// What a call answers: a number is the number of the hold, an object is a refusal.
 pub(crate) fn outcome(env: Env, outcome: &Outcome) -> Answer {
     match outcome {
@@ -86,6 +120,7 @@ pub(crate) fn outcome(env: Env, outcome: &Outcome) -> Answer {
         Outcome::Refused(why) => refusal(env, why),
         Outcome::Holders(all) => holders(env, all),
         Outcome::Lock(info) => lock_info(env, info),
+        Outcome::Step(commit, refused) => step(env, commit, refused.as_ref()),
         Outcome::Locks(all) => env.array(all.iter().map(|one| lock_info(env, one))),
     }
 }

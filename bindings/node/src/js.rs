@@ -87,6 +87,10 @@ impl Env {
         get!(napi_create_bigint_uint64, self, ptr::null_mut(), value).map(Value)
     }
 
+    pub(crate) fn negative_bigint(self, value: i64) -> Answer {
+        get!(napi_create_bigint_int64, self, ptr::null_mut(), value).map(Value)
+    }
+
     pub(crate) fn text(self, text: &str) -> Answer {
         get!(napi_create_string_utf8, self, ptr::null_mut(), text.as_ptr().cast(), text.len() as isize).map(Value)
     }
@@ -97,11 +101,24 @@ impl Env {
 
     pub(crate) fn object(self, members: &[(&str, Value)]) -> Answer {
         let object = get!(napi_create_object, self, ptr::null_mut()).map(Value)?;
-        for (name, value) in members {
-            let key = self.text(name)?;
-            // SAFETY: all three values were made in this callback.
-            check(unsafe { sys::napi_set_property(self.0, object.0, key.0, value.0) })?;
-        }
+        // Defined, not assigned: a member that is called `__proto__` is a member like any other.
+        let property = |(name, value): &(&str, Value)| {
+            Ok(sys::napi_property_descriptor {
+                utf8name: ptr::null(),
+                name: self.text(name)?.0,
+                method: None,
+                getter: None,
+                setter: None,
+                value: value.0,
+                attributes: sys::PropertyAttributes::writable
+                    | sys::PropertyAttributes::enumerable
+                    | sys::PropertyAttributes::configurable,
+                data: ptr::null_mut(),
+            })
+        };
+        let properties = members.iter().map(property).collect::<Answer<Vec<_>>>()?;
+        // SAFETY: all values were made in this callback, and the pointer has that many properties behind it.
+        check(unsafe { sys::napi_define_properties(self.0, object.0, properties.len(), properties.as_ptr()) })?;
         Ok(object)
     }
 

@@ -9,6 +9,8 @@ mod convert;
 mod js;
 mod mailbox;
 mod state;
+mod steps;
+mod threads;
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use fencehold::{Holder, LockInfo, LostReason, Refusal, Result};
+use fencehold::{Commit, Error, Holder, LockInfo, LostReason, Refusal, Result};
 use napi_sys as sys;
 
 use crate::js::{Answer, Env, Fail, Value};
@@ -27,6 +27,8 @@ pub(crate) enum Outcome {
     Holders(Vec<Holder>),
     Lock(LockInfo),
     Locks(Vec<LockInfo>),
+    /// What a step did, and how `orThrow` puts a refusal.
+    Step(Commit, Option<Error>),
 }
 
 struct Door(sys::napi_threadsafe_function);

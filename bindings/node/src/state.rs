@@ -6,12 +6,13 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use fencehold::{Cancel, Client, Error, Lock, Result, Wait};
+use fencehold::{Cancel, Client, Error, Lock, Result, StepParts, Wait};
 use napi_sys as sys;
 
 use crate::convert;
 use crate::js::{Answer, Env, Fail, Value};
 use crate::mailbox::{Mailbox, Message, Outcome};
+use crate::threads;
 
 /// A handle that JavaScript knows by its number.
 #[derive(Clone)]
@@ -32,6 +33,7 @@ pub(crate) struct State {
     clients: RefCell<HashMap<u64, Client>>,
     handles: RefCell<HashMap<u64, Handle>>,
     cancels: RefCell<HashMap<u64, Cancel>>,
+    steps: RefCell<HashMap<u64, StepParts>>,
     last: Cell<u64>,
     pending: Cell<usize>,
 }
@@ -44,6 +46,7 @@ impl State {
             clients: RefCell::default(),
             handles: RefCell::default(),
             cancels: RefCell::default(),
+            steps: RefCell::default(),
             last: Cell::new(0),
             pending: Cell::new(0),
         }
@@ -82,10 +85,23 @@ impl State {
         self.handles.borrow_mut().remove(&id)
     }
 
-    /// Does `work` on a thread of its own and answers the number of the call; the event loop hears
+    pub(crate) fn add_step(&self, parts: StepParts) -> u64 {
+        let id = self.next();
+        self.steps.borrow_mut().insert(id, parts);
+        id
+    }
+
+    /// What `change` answers of the step; `None` when it is not there any more.
+    pub(crate) fn with_step<T>(&self, id: u64, change: impl FnOnce(&mut StepParts) -> T) -> Option<T> {
+        self.steps.borrow_mut().get_mut(&id).map(change)
+    }
+
+    pub(crate) fn take_step(&self, id: u64) -> Option<StepParts> {
+        self.steps.borrow_mut().remove(&id)
+    }
+
+    /// Does `work` on a thread of ours and answers the number of the call; the event loop hears
     /// of its end. Until then the process is kept alive.
-    ///
-    /// Never on the pool that `fs`, `dns` and `crypto` share: four waiters would stop them all.
     pub(crate) fn start(
         &self,
         env: Env,
@@ -139,12 +155,10 @@ impl State {
     }
 }
 
-/// Runs `work` on a thread of its own.
+/// Runs `work` on a thread that may block.
 pub(crate) fn in_background(work: impl FnOnce() + Send + 'static) -> Answer<()> {
-    match std::thread::Builder::new().name("fencehold-call".into()).spawn(work) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::internal(format!("no thread could be started for the call: {error}")).into()),
-    }
+    threads::run(work)
+        .map_err(|error| Error::internal(format!("no thread could be started for the call: {error}")).into())
 }
 
 /// Gets a thread's message on the event loop and hands it to the JavaScript layer.

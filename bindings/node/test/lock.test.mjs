@@ -279,21 +279,6 @@ test('the store can be looked at, and a hold ended by force', async (t) => {
   assert.deepEqual(await client.holders('a/1'), [])
 })
 
-test('a step is refused before anything is sent', async (t) => {
-  const client = memory(t)
-  const lock = client.lock('n', { ttl: '10s' })
-  const step = client.transaction()
-  assert.throws(() => step.guard(lock), { code: 'FENCEHOLD_NOT_HELD' })
-  await lock.acquire()
-  assert.throws(() => memory(t).transaction().guard(lock), { code: 'FENCEHOLD_INVALID' })
-  assert.throws(() => step.queue('q').push([{}]), { code: 'FENCEHOLD_INVALID' })
-  const circular = {}
-  circular.self = circular
-  assert.throws(() => step.ack([circular]), { code: 'FENCEHOLD_INVALID' })
-  assert.equal(step.guard(lock).queue('q').push([{ data: { fence: lock.fence } }]).ack([{}]).kv([{}]).timers([{}]), step)
-  await assert.rejects(step.commit(), { code: 'FENCEHOLD_UNSUPPORTED', store: client.store })
-})
-
 test('a closed client says so, and gave back what it held', async () => {
   const url = `memory:${fresh('store')}`
   const [client, other] = [new Client(url), new Client(url)]
