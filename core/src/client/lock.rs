@@ -151,16 +151,23 @@ impl LockInner {
     }
 
     /// Looks at the clock; a lease whose deadline passed is lost from here on.
-    pub(super) fn look<'a>(&'a self, mut core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
+    pub(super) fn look<'a>(&'a self, core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
+        self.due(core).0
+    }
+
+    /// The same, and what has to be done now. The only place where a deadline is found to have passed, so that
+    /// everybody is told of it.
+    pub(super) fn due<'a>(&'a self, mut core: MutexGuard<'a, Core>) -> (MutexGuard<'a, Core>, Due) {
         let before = core.lease.last_success();
         let failures = core.lease.failures();
         let now = self.clock.now();
-        if let Due::Lost(reason) = core.lease.tick(now) {
+        let due = core.lease.tick(now);
+        if let Due::Lost(reason) = due {
             let cause = core.last_error.take();
             core.last_error = Some(self.expired_error(now, before, failures, cause));
             core = self.was_lost(core, reason);
         }
-        core
+        (core, due)
     }
 
     /// Tells everybody that the lease was lost; the machine knows already.

@@ -10,7 +10,10 @@ use crate::clock::{Clock, Moment};
 use crate::keeper::{self, Kept};
 use crate::log::warn_user;
 use crate::machine::lease::{Attempt, Due, RenewStep};
-use crate::{Kind, process};
+use crate::{Kind, Result, process};
+
+/// How long the thread that looks after all leases waits for a store of this machine.
+const AT_ONCE: Duration = Duration::from_millis(2);
 
 impl LockInner {
     /// The slow path of `keep_alive`.
@@ -19,41 +22,38 @@ impl LockInner {
         if !self.is_here() {
             return false;
         }
-        let core = self.look(self.core());
-        let due = {
-            let mut core = core;
-            let now = self.clock.now();
-            let due = core.lease.tick(now);
-            if due == Due::Renewal && self.renewal == Renewal::Checkpoint {
-                if let Some(attempt) = core.lease.begin_renewal(now) {
+        let (mut core, due) = self.due(self.core());
+        match (due, self.renewal) {
+            (Due::NotHeld | Due::Lost(_), _) => return false,
+            (Due::Renewal, Renewal::Checkpoint) => {
+                if let Some(attempt) = core.lease.begin_renewal(self.clock.now()) {
                     self.publish(&core);
                     drop(core);
                     self.renew(attempt);
+                } else {
+                    drop(core);
                 }
-                due
-            } else if due == Due::Renewal && self.renewal == Renewal::CheckpointStarted {
+            }
+            (Due::Renewal, Renewal::CheckpointStarted) => {
                 drop(core);
                 self.start_renewal();
-                due
-            } else {
-                due
             }
-        };
-        match due {
-            Due::NotHeld | Due::Lost(_) => false,
-            Due::Nothing { .. } | Due::Renewal => {
-                let core = self.look(self.core());
-                core.lease.is_held(self.clock.now())
-            }
+            (Due::Renewal, Renewal::Background) | (Due::Nothing { .. }, _) => drop(core),
         }
+        self.look(self.core()).lease.is_held(self.clock.now())
     }
 
     /// Sends one renewal and tells the machine what came of it.
     pub(super) fn renew(&self, attempt: Attempt) {
-        let Attempt { epoch, hold, until } = attempt;
         let sent = self.clock.now();
-        let until = until.min(sent.after(self.client.request_timeout()));
-        let answer = self.backend().renew(&self.ask(), hold, until);
+        let until = attempt.until.min(sent.after(self.client.request_timeout()));
+        let answer = self.backend().renew(&self.ask(), attempt.hold, until);
+        self.answered(attempt, sent, answer);
+    }
+
+    /// Tells the machine what came of a renewal.
+    fn answered(&self, attempt: Attempt, sent: Moment, answer: Result<Renewed>) {
+        let Attempt { epoch, hold, .. } = attempt;
         let now = self.clock.now();
         let mut core = self.core();
         match answer {
@@ -88,8 +88,10 @@ impl LockInner {
                 if error.kind() == Kind::Internal {
                     warn_user!("{error}");
                 }
-                core.last_error = Some(error);
-                core.lease.could_not_ask(now, epoch, process::random_u64() as u32);
+                // After the end of the hold, last_error says why it ended.
+                if core.lease.could_not_ask(now, epoch, process::random_u64() as u32) {
+                    core.last_error = Some(error);
+                }
             }
         }
         self.publish(&core);
@@ -128,11 +130,9 @@ impl LockInner {
         if self.renewal != Renewal::Background {
             return None;
         }
-        let mut core = self.core();
-        let now = self.clock.now();
-        match core.lease.tick(now) {
+        match self.due(self.core()).1 {
             Due::Nothing { until } => Some(until),
-            Due::Renewal => Some(now),
+            Due::Renewal => Some(self.clock.now()),
             Due::Lost(_) | Due::NotHeld => None,
         }
     }
@@ -160,14 +160,11 @@ impl LockInner {
         if self.renewal != Renewal::Background || core.lease.epoch() != epoch {
             return None;
         }
-        let next = match core.lease.tick(self.clock.now()) {
+        let (mut core, due) = self.due(core);
+        let next = match due {
             Due::Nothing { until } => Some(until),
             Due::Renewal => Some(self.clock.now()),
-            Due::Lost(reason) => {
-                core = self.was_lost(core, reason);
-                None
-            }
-            Due::NotHeld => None,
+            Due::Lost(_) | Due::NotHeld => None,
         };
         core.timer = next;
         next
@@ -180,10 +177,6 @@ impl Kept for LockInner {
         if core.lease.epoch() != epoch || core.timer != Some(at) {
             return None;
         }
-        if self.backend().is_local() {
-            drop(core);
-            return self.keep_here(epoch);
-        }
         let Some(attempt) = core.lease.begin_renewal(self.clock.now()) else {
             drop(core);
             return self.keep_here(epoch);
@@ -193,6 +186,15 @@ impl Kept for LockInner {
         let end = core.lease.deadline().filter(|_| self.renewal == Renewal::Background);
         core.timer = end;
         drop(core);
+        if self.backend().is_local() {
+            let sent = self.clock.now();
+            let answer = self.backend().renew(&self.ask(), attempt.hold, sent.after(AT_ONCE).min(attempt.until));
+            // Unreachable is a process that stands still with the store; the leases of other stores must not wait too.
+            if !matches!(&answer, Err(error) if error.kind() == Kind::Unreachable) {
+                self.answered(attempt, sent, answer);
+                return self.keep_here(epoch);
+            }
+        }
         let me = self.clone();
         self.session.workers().run(move || {
             me.renew(attempt);

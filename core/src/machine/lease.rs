@@ -336,13 +336,14 @@ impl Lease {
         true
     }
 
-    /// A renewal could not be asked, or its answer did not come. `jitter` is any random number.
-    pub(crate) fn could_not_ask(&mut self, now: Moment, epoch: u64, jitter: u32) {
+    /// A renewal could not be asked, or its answer did not come. `jitter` is any random number. False: that hold
+    /// has ended meanwhile.
+    pub(crate) fn could_not_ask(&mut self, now: Moment, epoch: u64, jitter: u32) -> bool {
         let ttl = self.ttl;
         if epoch != self.epoch {
-            return;
+            return false;
         }
-        let State::Held(holding) = &mut self.state else { return };
+        let State::Held(holding) = &mut self.state else { return false };
         holding.in_flight = false;
         let first = Duration::from_millis(200).min(ttl / 20);
         let pause = first.saturating_mul(1 << holding.failures.min(16)).min(ttl / 6);
@@ -350,6 +351,7 @@ impl Lease {
         let shortened = pause - pause.mul_f64(f64::from(jitter) / f64::from(u32::MAX) / 4.0);
         holding.failures = holding.failures.saturating_add(1);
         holding.next = now.after(shortened);
+        true
     }
 
     /// The holder gives it back: from now on it is not held. `None`: there is nothing to give back.
