@@ -68,6 +68,46 @@ test('renewal goes on while the event loop stands still', async (t) => {
   assert.equal(ended.stdout, 'held\ntrue true\n', ended.stderr)
 })
 
+test('a loss while the event loop stands still is seen by the first call after it, and told once', async (t) => {
+  const store = `file:${folder(t)}`
+  const holder = script(`${open}
+    const lock = await client.acquire('n', { ttl: '600ms' })
+    const told = []
+    lock.onLost((reason) => told.push(reason))
+    lock.signal.addEventListener('abort', () => told.push('abort'))
+    console.log('held')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const still = new Int32Array(new SharedArrayBuffer(4))
+    while (lock.remainingMs > 0) Atomics.wait(still, 0, 0, 50)
+    console.log(lock.held, lock.keepAlive(), lock.lostReason, told.length)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    console.log(told.sort().join())`, { env: { STORE: store } })
+  await until(() => holder.stdout !== '' || holder.child.exitCode !== null, 'the holder')
+  const client = new Client(store)
+  t.after(() => client.close())
+  const [{ owner }] = await client.holders('n')
+  assert.equal(await client.forceRelease('n', { owner }), true)
+  const ended = await holder.done
+  assert.equal(ended.stdout, 'held\nfalse false renew 0\nabort,renew\n', ended.stderr)
+  assert.equal(ended.stderr, '')
+})
+
+test('without background renewal a loop that stands still loses the lock, and knows it at once', async (t) => {
+  const store = `file:${folder(t)}`
+  const holder = script(`${open}
+    globalThis.lock = await client.acquire('n', { ttl: '500ms', background: false })
+    console.log('held')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+    console.log(lock.held, lock.keepAlive(), lock.lostReason)`, { env: { STORE: store } })
+  await until(() => holder.stdout !== '' || holder.child.exitCode !== null, 'the holder')
+  const client = new Client(store)
+  t.after(() => client.close())
+  const lock = client.lock('n', { ttl: '10s' })
+  assert.equal(await lock.acquire({ wait: '10s' }), true)
+  const ended = await holder.done
+  assert.equal(ended.stdout, 'held\nfalse false expired\n', ended.stderr)
+})
+
 test('a process that was stopped for longer than its lease says lost', async (t) => {
   const store = `file:${folder(t)}`
   const holder = script(`${open}
