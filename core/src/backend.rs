@@ -31,7 +31,7 @@ pub struct Ask<'a> {
     pub name: &'a str,
     /// How many permits the lock has; 1 for a plain lock.
     pub permits: u32,
-    /// Who it is held for.
+    /// Who it is held for; empty: whoever asks does not say.
     pub owner: &'a str,
     /// What people call the owner.
     pub label: Option<&'a str>,

@@ -28,7 +28,12 @@ pub fn ticket(owner: &str, label: Option<&str>, since_micros: i64, word: u32) ->
 
 fn open(out: &mut Vec<u8>, owner: &str, label: Option<&str>) {
     out.extend_from_slice(b"{\"owner\":");
-    push_string(out, owner);
+    // Owners are never empty: this one did not say who it is.
+    if owner.is_empty() {
+        out.extend_from_slice(b"null");
+    } else {
+        push_string(out, owner);
+    }
     if let Some(label) = label {
         out.extend_from_slice(b",\"label\":");
         push_string(out, label);
@@ -92,6 +97,14 @@ pub fn called_at(value: &[u8]) -> Option<u64> {
     number_after(value, CALLED)
 }
 
+/// A ticket's value as it was before its waiter was called.
+pub fn uncalled(value: &[u8]) -> Vec<u8> {
+    match find(value, CALLED) {
+        Some(at) => [&value[..at], b"}"].concat(),
+        None => value.to_vec(),
+    }
+}
+
 /// The word that a ticket's waiter sleeps on.
 pub fn word(value: &[u8]) -> Option<u32> {
     number_after(value, b",\"word\":").and_then(|number| u32::try_from(number).ok())
@@ -115,8 +128,11 @@ fn number_after(value: &[u8], member: &[u8]) -> Option<u64> {
     std::str::from_utf8(&rest[..end]).ok()?.parse().ok()
 }
 
-/// Whether the value names `owner`.
+/// Whether the value names `owner`. An empty owner is nobody, so that no two of them are the same.
 pub fn is_owner(value: &[u8], owner: &str) -> bool {
+    if owner.is_empty() {
+        return false;
+    }
     let mut start = Vec::with_capacity(owner.len() + 16);
     open(&mut start, owner, None);
     if value.starts_with(&start) && matches!(value.get(start.len()), Some(b',' | b'}')) {
@@ -178,11 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn whoever_does_not_say_who_it_is_is_nobody() {
+        let fresh = permit("", Some("l"));
+        assert_eq!(fresh, br#"{"owner":null,"label":"l"}"#);
+        assert!(!is_owner(&fresh, ""));
+        assert!(!is_owner(br#"{"owner":""}"#, ""));
+        let facts = Facts::of(&with_since(&fresh, 7));
+        assert_eq!((facts.owner, facts.label.as_deref(), facts.since_micros), (None, Some("l"), Some(7)));
+    }
+
+    #[test]
     fn a_ticket_is_known_again_after_it_was_called() {
         let one = ticket("o,\"word\":9", Some("l"), 5, 77);
         assert_eq!((word(&one), called_at(&one)), (Some(77), None));
         let then = called(&one, 123);
         assert_eq!((word(&then), called_at(&then)), (Some(77), Some(123)));
+        assert!(uncalled(&then) == one && uncalled(&one) == one);
         assert!(is_ticket(&one, &one) && is_ticket(&then, &one));
         assert!(!is_ticket(&ticket("o", None, 5, 771), &ticket("o", None, 5, 77)));
         assert!(!is_ticket(b"{}", &one));

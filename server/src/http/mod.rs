@@ -1,0 +1,128 @@
+//! The routes.
+
+#![allow(clippy::result_large_err, reason = "a refusal is a response, which is large, and is made once a call")]
+
+mod answer;
+mod gate;
+mod kv;
+mod locks;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{any, get, post};
+use serde_json::json;
+use tokio::sync::watch;
+use tower_http::limit::RequestBodyLimitLayer;
+
+use self::answer::json as json_answer;
+use crate::metrics::{Gauges, Metrics};
+use crate::options::Options;
+use crate::store::Store;
+
+/// The longest body.
+const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// What every handler works with.
+pub(crate) struct App {
+    pub(crate) store: Store,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) options: Options,
+    /// Turns true when the server ends.
+    pub(crate) stopping: watch::Receiver<bool>,
+    pub(crate) connections: Arc<AtomicUsize>,
+    polls: AtomicU64,
+}
+
+pub(crate) type Shared = State<Arc<App>>;
+
+impl App {
+    pub(crate) fn new(
+        store: Store,
+        metrics: Arc<Metrics>,
+        options: Options,
+        stopping: watch::Receiver<bool>,
+        connections: Arc<AtomicUsize>,
+    ) -> Self {
+        Self { store, metrics, options, stopping, connections, polls: AtomicU64::new(1) }
+    }
+
+    /// A number for a connection that waits.
+    fn next_poll(&self) -> u64 {
+        self.polls.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How long a connection may wait, at most.
+    fn longest_poll(&self) -> Duration {
+        self.options.longest_poll
+    }
+}
+
+/// Every route of the server.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/health", get(health))
+        .route("/metrics", get(metrics))
+        .route("/metrics/prometheus", get(metrics))
+        .route("/api/v1/locks", post(locks::call))
+        .route("/api/v1/kv", post(kv::call))
+        .route("/api/v1/kv/{namespace}/{*key}", get(kv::get).put(kv::put).delete(kv::delete))
+        .route("/api/v1/resources/kv/namespaces", get(kv::namespaces))
+        .route("/api/v1/resources/kv/list", post(kv::list))
+        .route("/api/{*path}", any(no_such_route))
+        .fallback(no_such_page)
+        .method_not_allowed_fallback(no_such_route)
+        .layer(DefaultBodyLimit::disable())
+        .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES))
+        .layer(middleware::from_fn_with_state(app.clone(), gate::check))
+        .layer(middleware::from_fn_with_state(app.clone(), measure))
+        .with_state(app)
+}
+
+async fn measure(State(app): Shared, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let response = next.run(request).await;
+    app.metrics.answered(response.status().as_u16(), began.elapsed());
+    response
+}
+
+async fn no_such_route() -> Response {
+    json_answer(StatusCode::NOT_FOUND, &json!({"error": "Not Found", "code": "no_such_route"}))
+}
+
+async fn no_such_page() -> Response {
+    answer::text(StatusCode::NOT_FOUND, "there is no such page\n")
+}
+
+async fn health(State(app): Shared) -> Response {
+    if *app.stopping.borrow() {
+        return json_answer(StatusCode::SERVICE_UNAVAILABLE, &json!({"status": "settling", "engine": "fencehold"}));
+    }
+    let body = json!({
+        "status": "healthy",
+        "engine": "fencehold",
+        "version": fencehold::VERSION,
+        "raft": {"clusterVersion": 5},
+    });
+    json_answer(StatusCode::OK, &body)
+}
+
+async fn metrics(State(app): Shared) -> Response {
+    let counted = app.store.counts();
+    let gauges = Gauges {
+        held: counted.locks,
+        waiting: counted.tickets,
+        polling: counted.polling,
+        connections: app.connections.load(Ordering::Relaxed) as u64,
+    };
+    let mut response = answer::text(StatusCode::OK, app.metrics.text(gauges));
+    let kind = axum::http::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(axum::http::header::CONTENT_TYPE, kind);
+    response
+}

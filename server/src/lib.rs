@@ -1,0 +1,20 @@
+//! Leases with fencing tokens over HTTP: what `fencehold serve` runs.
+//!
+//! The server speaks the lock, key-value, transaction and queue routes of a Queen broker, so that
+//! published Queen clients work against it unchanged, and adds waiting without polling.
+
+mod failure;
+mod http;
+mod lines;
+mod locks;
+mod metrics;
+mod net;
+mod options;
+mod serve;
+mod store;
+mod values;
+
+pub use failure::Failure;
+pub use options::Options;
+pub use serve::Server;
+pub use store::Durability;
