@@ -1,6 +1,7 @@
 //! What may be typed.
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Measures the store from here
     Bench(BenchArgs),
+    /// Serves locks over HTTP until it is told to end (SIGTERM)
+    Serve(ServeArgs),
     /// Writes a completion script for a shell to standard output
     Completions(CompletionsArgs),
     /// Writes the manual page to standard output
@@ -147,6 +150,34 @@ pub(crate) struct BenchArgs {
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// The folder of the server's rows, which no other server may use at the same time
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6632")]
+    pub(crate) listen: SocketAddr,
+    /// When a change is answered: when it is on the disk, or at once (a power failure then loses the last ones)
+    #[arg(long, value_enum, default_value = "sync")]
+    pub(crate) durability: Durability,
+    /// A name under which the server is reached, beside localhost and addresses; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+    /// Listens on the network although nobody has to show a token
+    #[arg(long)]
+    pub(crate) insecure_no_auth: bool,
+}
+
+/// When a change is answered.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum Durability {
+    /// When it is on the disk.
+    Sync,
+    /// When it is in memory.
+    None,
 }
 
 #[derive(Args, Debug)]

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod doctor;
 pub(crate) mod ls;
 pub(crate) mod release;
+pub(crate) mod serve;
 pub(crate) mod show;
 
 use crate::args::{Cli, Shell};

@@ -325,11 +325,9 @@ fn look(step: &mut Step<'_, '_>, name: &str) {
         let asked = waiter.asked.clone();
         if !waiter.is_here() {
             let value = waiter.place.value.clone();
-            match line::own(&mut step.rows, name, number, &value) {
-                // It was called and did not come.
-                Ok(None) => drop(step.lines.forget(word)),
-                // It is called by whoever tries behind it, and loses its place if it does not come.
-                _ => {}
+            // Whoever is called by those behind it and does not come has lost its place.
+            if let Ok(None) = line::own(&mut step.rows, name, number, &value) {
+                step.lines.forget(word);
             }
             continue;
         }

@@ -1,7 +1,7 @@
 //! Clearing away rows whose time is over. They count as absent long before that.
 
 use fencehold::Result;
-use fencehold::internal::{Table, operations};
+use fencehold::internal::{Table, tidy};
 
 use super::Step;
 use super::encoding::Area;
@@ -23,10 +23,10 @@ impl Sweep {
         let locks = |step: &Step<'_, '_>| step.rows.counts()[Area::Locks as usize];
         let before = locks(step);
         if before > 0 {
-            self.locks = operations::sweep(&mut step.rows, Table::Locks, self.locks.as_deref(), ROUND)?;
+            self.locks = tidy::sweep(&mut step.rows, Table::Locks, self.locks.as_deref(), ROUND)?;
         }
         if step.rows.counts()[Area::Values as usize] > 0 {
-            self.values = operations::sweep(&mut step.rows, Table::Values, self.values.as_deref(), ROUND)?;
+            self.values = tidy::sweep(&mut step.rows, Table::Values, self.values.as_deref(), ROUND)?;
         }
         step.metrics.lost(Loss::Expired, before - locks(step));
         Ok(())
