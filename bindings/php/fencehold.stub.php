@@ -1,0 +1,552 @@
+<?php
+
+/**
+ * The signatures of the extension. fencehold_arginfo.h is made from this file: see test.sh.
+ *
+ * @generate-class-entries
+ */
+
+namespace Fencehold {
+    /**
+     * A store, and what talks to it. Opening does no I/O.
+     *
+     * Its connections outlive the request, its holds never do: they are given back at the end of the request.
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Client
+    {
+        /**
+         * @param string|null $url such as file:/var/lib/fencehold; without it the ini setting fencehold.url, then
+         *                         FENCEHOLD_URL, then the one line of /etc/fencehold/url
+         * @param bool $persistent keep the connections for the next request of this process
+         * @throws Exception\InvalidException
+         */
+        public function __construct(?string $url = null, #[\SensitiveParameter] ?string $authToken = null, ?string $authTokenFile = null, ?string $user = null, #[\SensitiveParameter] ?string $password = null, ?string $passwordFile = null, ?string $caFile = null, ?string $certFile = null, ?string $keyFile = null, int|float|string|\DateInterval $requestTimeout = 5, ?string $label = null, bool $persistent = true) {}
+
+        /**
+         * Makes a handle; nothing is sent.
+         *
+         * @param int|float|string|\DateInterval $ttl how long the lease outlives its last renewal; numbers are seconds
+         * @param int|float|string|\DateInterval $wait what acquire() waits without an argument: 0 is one try; 'forever'
+         * @param string|null $owner whom the store shall know; minted if left out
+         * @param bool $resume take up the hold of $owner, which another process handed on
+         * @param string $crash 'takeover', or 'expire': after a crash the lease runs to its end on every store
+         * @throws Exception\InvalidException
+         */
+        public function lock(string $name, int|float|string|\DateInterval $ttl, int|float|string|\DateInterval $wait = 0, ?string $owner = null, bool $resume = false, ?string $label = null, bool $fair = false, bool $reentrant = false, string $crash = 'takeover'): Lock {}
+
+        /** Makes a handle on one of $permits permits; nothing is sent. */
+        public function semaphore(string $name, int $permits, int|float|string|\DateInterval $ttl, int|float|string|\DateInterval $wait = 0, ?string $owner = null, bool $resume = false, ?string $label = null, bool $fair = false, bool $reentrant = false, string $crash = 'takeover'): Lock {}
+
+        /**
+         * Takes the lock, or throws.
+         *
+         * @throws Exception\HeldException somebody else holds it
+         * @throws Exception\TimedOutException and still did when the wait was over
+         */
+        public function acquire(string $name, int|float|string|\DateInterval $ttl, int|float|string|\DateInterval $wait = 0, ?string $owner = null, bool $resume = false, ?string $label = null, bool $fair = false, bool $reentrant = false, string $crash = 'takeover'): Lock {}
+
+        /** @return Holder[] */
+        public function holders(string $name): array {}
+
+        /** The lock as the store sees it; without holders if nobody holds it. */
+        public function show(string $name): LockInfo {}
+
+        /** The store's URL without credentials. */
+        public function store(): string {}
+
+        /**
+         * The locks whose names begin with $prefix, by name; only names after $after, at most $limit.
+         *
+         * @return LockInfo[]
+         */
+        public function list(string $prefix = '', int $limit = 1000, string $after = ''): array {}
+
+        /** Asks the store whether it is there. */
+        public function ping(): void {}
+
+        /** Gives all holds back and closes the connections; later calls answer client_closed. */
+        public function close(): void {}
+
+        /** Ends the hold with this token or of this owner. False: there is no such hold. */
+        public function forceRelease(string $name, ?int $token = null, ?string $owner = null, int $slot = 0): bool {}
+
+        public function transaction(): Transaction {}
+
+        /** For tests, on memory:?clock=manual only: moves the store's clock on. */
+        public function advance(int|float|string|\DateInterval $by): void {}
+    }
+
+    /**
+     * A handle: one owner, at most one permit. Dropping it gives its hold back.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Lock
+    {
+        private function __construct() {}
+
+        /**
+         * True: held. False: refusal() tells who has it.
+         *
+         * @throws Exception\UnreachableException the store stayed out of reach; nothing was done
+         * @throws Exception\InDoubtException it may be held; acquire again through this handle
+         */
+        #[\NoDiscard]
+        public function acquire(int|float|string|\DateInterval $wait = UNKNOWN): bool {}
+
+        /** Lets the next in line have it and takes it again. False: not held any more. */
+        #[\NoDiscard]
+        public function stepAside(int|float|string|\DateInterval $wait = UNKNOWN): bool {}
+
+        /** Calls $fn with the lock held, and only then. What $fn throws comes first, ours is its last previous. */
+        public function run(callable $fn, int|float|string|\DateInterval $wait = UNKNOWN): RunResult {}
+
+        /** True while held; renews once a third of the lifetime has passed. False: lost, stop now. Never throws. */
+        public function keepAlive(): bool {}
+
+        /**
+         * True: given back. False: there was nothing to give back.
+         *
+         * @throws Exception\InDoubtException no answer; it ends by itself, at the latest at until
+         * @throws Exception\UnreachableException
+         */
+        public function release(): bool {}
+
+        public function held(): bool {}
+
+        /** True from the first renewal that could not be asked until one succeeds. */
+        public function atRisk(): bool {}
+
+        /** 'renew', 'guard', 'expired', 'forked', or null. */
+        public function lostReason(): ?string {}
+
+        public function refusal(): ?Refusal {}
+
+        /** The store's last answer; moves with each renewal. */
+        public function token(): int {}
+
+        /** The same for the whole hold and above that of every earlier holder: for rows, headers and children. */
+        public function fence(): int {}
+
+        public function slot(): int {}
+
+        public function position(): int {}
+
+        public function name(): string {}
+
+        public function owner(): string {}
+
+        public function ttlMs(): int {}
+
+        public function remainingMs(): int {}
+
+        public function lastError(): ?Exception\Exception {}
+
+        /** For tests, on memory: only: loses the lease for this reason. */
+        public function lose(string $reason): void {}
+    }
+
+    /**
+     * Who holds a permit. What the store does not know is null.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Holder implements \JsonSerializable
+    {
+        public readonly int $slot;
+        public readonly int $token;
+        public readonly ?string $owner;
+        public readonly ?string $label;
+        public readonly ?\DateTimeImmutable $since;
+        public readonly ?\DateTimeImmutable $renewedAt;
+        public readonly ?\DateTimeImmutable $expiresAt;
+
+        private function __construct() {}
+
+        public function jsonSerialize(): array {}
+    }
+
+    /**
+     * Who waits in line.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Waiter implements \JsonSerializable
+    {
+        public readonly int $position;
+        public readonly string $owner;
+        public readonly ?string $label;
+        public readonly ?\DateTimeImmutable $since;
+
+        private function __construct() {}
+
+        public function jsonSerialize(): array {}
+    }
+
+    /**
+     * A lock as the store sees it.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class LockInfo implements \JsonSerializable
+    {
+        public readonly string $name;
+        public readonly bool $held;
+        /** @var Holder[] */
+        public readonly array $holders;
+        /** @var Waiter[] */
+        public readonly array $waiters;
+
+        private function __construct() {}
+
+        public function jsonSerialize(): array {}
+    }
+
+    /**
+     * The answer of a store that did not grant a lock.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Refusal implements \JsonSerializable
+    {
+        /** 'held', 'contended', 'timed_out', 'held_here' or 'owner_in_use' */
+        public readonly string $reason;
+        /** @var Holder[] */
+        public readonly array $holders;
+        public readonly int $waiting;
+
+        private function __construct() {}
+
+        public function jsonSerialize(): array {}
+    }
+
+    /**
+     * What run() answers.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class RunResult
+    {
+        public readonly bool $acquired;
+        public readonly mixed $value;
+        public readonly ?Refusal $refusal;
+
+        private function __construct() {}
+    }
+
+    /**
+     * What commit() answers.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class CommitResult
+    {
+        public readonly bool $success;
+        public readonly ?string $reason;
+        public readonly array $results;
+
+        private function __construct() {}
+
+        /**
+         * Itself if it succeeded.
+         *
+         * @throws Exception\LostException a guard was lost
+         * @throws Exception\StoreException another precondition did not hold
+         */
+        public function orThrow(): CommitResult {}
+    }
+
+    /**
+     * A step that commits as one, and only if the locks that it guards are still held.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Transaction
+    {
+        private function __construct() {}
+
+        /** @throws Exception\NotHeldException it is not held now, and nothing was sent */
+        public function guard(Lock $lock): Transaction {}
+
+        public function queue(string $name): Queue {}
+
+        public function ack(array $acks): Transaction {}
+
+        public function kv(array $operations): Transaction {}
+
+        public function timers(array $operations): Transaction {}
+
+        #[\NoDiscard]
+        public function commit(): CommitResult {}
+    }
+
+    /**
+     * A queue that a transaction pushes to.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Queue
+    {
+        private function __construct() {}
+
+        /** @param array $items each ['data' => …, 'partition' => …, 'transactionId' => …, 'traceId' => …] */
+        public function push(array $items): Transaction {}
+    }
+}
+
+namespace Fencehold\Exception {
+    /**
+     * Everything that fencehold throws.
+     *
+     * @property-read string $kind 'held', 'timed_out', …: the same words in every language
+     * @property-read string $reason the stable id of the reason, such as 'locks_bad_ttl'
+     * @property-read string|null $lock
+     * @property-read string|null $store without credentials
+     * @property-read string $retry 'now', 'later', 'check_first' or 'never'
+     */
+    interface Exception extends \Throwable
+    {
+    }
+
+    /**
+     * Somebody else holds the lock.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    class HeldException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+        public readonly ?\Fencehold\Refusal $refusal;
+    }
+
+    /**
+     * The wait was over, and somebody else still holds the lock.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class TimedOutException extends HeldException
+    {
+    }
+
+    /**
+     * The lease ended before the work did. What was guarded or fenced is safe, check the rest.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class LostException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+        /** By how much the work outlived the lease; null where that is not known. */
+        public readonly ?int $lateByMs;
+        /** What the function given to run() returned, if it was called. */
+        public readonly mixed $value;
+    }
+
+    /**
+     * The handle holds nothing.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class NotHeldException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * The wait was given up: nothing is held, no place is kept.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class CancelledException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * The store could not be asked. Nothing was done.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class UnreachableException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+        /** What the function given to run() returned, if it was called. */
+        public readonly mixed $value;
+    }
+
+    /**
+     * Sent, and no answer came. Call again through the same handle, or wait until $until.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class InDoubtException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+        /** Until when the lock may still be held, at the latest. */
+        public readonly ?\DateTimeImmutable $until;
+        /** What the function given to run() returned, if it was called. */
+        public readonly mixed $value;
+    }
+
+    /**
+     * What was passed can never work; $reason says what.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class InvalidException extends \InvalidArgumentException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * The store wants credentials, or refuses these.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class UnauthorizedException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * The credentials, or this user's rights, do not allow it.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class ForbiddenException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * The store asks for fewer calls.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class RateLimitedException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * This store or this version cannot do it.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class UnsupportedException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * The store is full, damaged, read-only or of a newer format.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class StoreException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * The handle belongs to the parent of this process.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class ForkedException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+
+    /**
+     * A fault of the library.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class InternalException extends \RuntimeException implements Exception
+    {
+        public readonly string $kind;
+        public readonly string $reason;
+        public readonly ?string $lock;
+        public readonly ?string $store;
+        public readonly string $retry;
+    }
+}
