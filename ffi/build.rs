@@ -6,5 +6,7 @@ fn main() {
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libfencehold.so.0");
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,defs");
+        // A host that unloads its plugins must not take the code away from under our threads and fork handlers.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }

@@ -5,10 +5,12 @@
 #endif
 #include "php_fencehold.h"
 
+#include <SAPI.h>
 #include <zend_exceptions.h>
 #include <zend_smart_str.h>
 
-#define IDLE_MAX 4 /* clients of the same arguments that are kept */
+#define IDLE_MAX 4  /* clients of the same arguments that are kept */
+#define KEYS_MAX 64 /* different arguments: a worker that is given new ones again and again must not grow */
 
 typedef struct {
     size_t count;
@@ -31,9 +33,17 @@ static fh_client *take_idle(zend_string *key) {
     return idle == NULL || idle->count == 0 ? NULL : idle->clients[--idle->count];
 }
 
+static void forget_oldest(void) {
+    zend_string *oldest = NULL;
+    ZEND_HASH_FOREACH_STR_KEY(&FENCEHOLD_G(pool), oldest) { break; }
+    ZEND_HASH_FOREACH_END();
+    if (oldest != NULL) zend_hash_del(&FENCEHOLD_G(pool), oldest);
+}
+
 static void keep_idle(zend_string *key, fh_client *client) {
     idle_clients *idle = zend_hash_find_ptr(&FENCEHOLD_G(pool), key);
     if (idle == NULL) {
+        if (zend_hash_num_elements(&FENCEHOLD_G(pool)) >= KEYS_MAX) forget_oldest();
         idle = pecalloc(1, sizeof *idle, 1);
         zend_hash_str_add_ptr(&FENCEHOLD_G(pool), ZSTR_VAL(key), ZSTR_LEN(key), idle);
     }
@@ -84,6 +94,7 @@ static zend_object *client_create(zend_class_entry *ce) {
     fencehold_client *self = zend_object_alloc(sizeof *self, ce);
     self->client = NULL;
     self->key = NULL;
+    self->labelled = false;
     zend_object_std_init(&self->std, ce);
     object_properties_init(&self->std, ce);
     self->std.handlers = &handlers;
@@ -191,6 +202,25 @@ ZEND_METHOD(Fencehold_Client, __construct) {
         }
     }
     self->key = key;
+    self->labelled = label != NULL || getenv("FENCEHOLD_LABEL") != NULL;
+}
+
+#define LABEL_MAX 64
+
+/* The running program is called php or php-fpm, which tells nobody much: a holder is labelled with its script. */
+static fh_str script_label(void) {
+    const fh_str none = {NULL, 0};
+    const char *path = SG(request_info).path_translated;
+    if (path == NULL) return none;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    const size_t len = strlen(name);
+    if (len == 0 || len > LABEL_MAX) return none;
+    for (size_t index = 0; index < len; ++index) {
+        if (name[index] < ' ' || name[index] > '~') return none; /* what the library might refuse */
+    }
+    const fh_str label = {name, len};
+    return label;
 }
 
 typedef struct {
@@ -213,6 +243,7 @@ static bool make_lock(zval *object, zval *client, const lock_arguments *argument
     options.wait_ms = wait;
     options.owner = given(arguments->owner);
     options.label = given(arguments->label);
+    if (arguments->label == NULL && !self->labelled) options.label = script_label();
     if (arguments->fair) options.flags |= FH_FAIR;
     if (arguments->reentrant) options.flags |= FH_REENTRANT;
     if (arguments->resume) options.flags |= FH_RESUME;

@@ -72,6 +72,7 @@ namespace Fencehold {
         /** Ends the hold with this token or of this owner. False: there is no such hold. */
         public function forceRelease(string $name, ?int $token = null, ?string $owner = null, int $slot = 0): bool {}
 
+        /** Begins a step; nothing is sent before its commit(). */
         public function transaction(): Transaction {}
 
         /** For tests, on memory:?clock=manual only: moves the store's clock on. */
@@ -115,6 +116,7 @@ namespace Fencehold {
          */
         public function release(): bool {}
 
+        /** Whether the lease lasts, as far as this handle knows without asking. */
         public function held(): bool {}
 
         /** True from the first renewal that could not be asked until one succeeds. */
@@ -123,26 +125,41 @@ namespace Fencehold {
         /** 'renew', 'guard', 'expired', 'forked', or null. */
         public function lostReason(): ?string {}
 
+        /** Why the last acquire answered false; null if it did not. */
         public function refusal(): ?Refusal {}
 
-        /** The store's last answer; moves with each renewal. */
+        /**
+         * The store's last answer; moves with each renewal.
+         *
+         * @throws Exception\NotHeldException nothing was acquired through this handle
+         */
         public function token(): int {}
 
-        /** The same for the whole hold and above that of every earlier holder: for rows, headers and children. */
+        /**
+         * The same for the whole hold and above that of every earlier holder: for rows, headers and children.
+         *
+         * @throws Exception\NotHeldException nothing was acquired through this handle
+         */
         public function fence(): int {}
 
+        /** Which permit of a semaphore; 0 for a lock. */
         public function slot(): int {}
 
+        /** The place in line while it waits, 1 is next; else 0. */
         public function position(): int {}
 
         public function name(): string {}
 
+        /** Who this handle is to the store: host, process and 12 random digits. */
         public function owner(): string {}
 
+        /** The lifetime that the store grants: what was asked for, rounded up to its step. */
         public function ttlMs(): int {}
 
+        /** How long the lease lasts unless it is renewed. */
         public function remainingMs(): int {}
 
+        /** Why it is at risk, was lost or could not be given back. */
         public function lastError(): ?Exception\Exception {}
 
         /** For tests, on memory: only: loses the lease for this reason. */
@@ -251,7 +268,9 @@ namespace Fencehold {
     final class CommitResult
     {
         public readonly bool $success;
+        /** Why nothing was done. */
         public readonly ?string $reason;
+        /** One array for each part of the step, as the store answered it. */
         public readonly array $results;
 
         private function __construct() {}
@@ -259,8 +278,9 @@ namespace Fencehold {
         /**
          * Itself if it succeeded.
          *
-         * @throws Exception\LostException a guard was lost
-         * @throws Exception\StoreException another precondition did not hold
+         * @throws Exception\LostException a guarded lock was lost
+         * @throws Exception\UnreachableException the store asks to try again
+         * @throws Exception\InvalidException it was refused for $reason, such as 'kv_precondition'
          */
         public function orThrow(): CommitResult {}
     }
@@ -278,14 +298,25 @@ namespace Fencehold {
         /** @throws Exception\NotHeldException it is not held now, and nothing was sent */
         public function guard(Lock $lock): Transaction {}
 
+        /** Names a queue to push to. */
         public function queue(string $name): Queue {}
 
+        /** @param array $acks acknowledgements of queue items, as the store's protocol has them */
         public function ack(array $acks): Transaction {}
 
+        /** @param array $operations changes of rows: ['op' => 'put', 'ns' => …, 'key' => …, 'value' => …], … */
         public function kv(array $operations): Transaction {}
 
+        /** @param array $operations timers, as the store's protocol has them */
         public function timers(array $operations): Transaction {}
 
+        /**
+         * Does all of it or nothing. A lost guard or a precondition is an answer: see CommitResult::orThrow().
+         *
+         * @throws Exception\NotHeldException a guarded lock is not held, and nothing was sent
+         * @throws Exception\InDoubtException no answer came; it is never sent again by itself
+         * @throws Exception\UnsupportedException this store commits no steps
+         */
         #[\NoDiscard]
         public function commit(): CommitResult {}
     }

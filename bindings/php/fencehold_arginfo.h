@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: cdac03b61c4756fa2d229e9c870e1f0e54496c74 */
+ * Stub hash: 2c562ef3f6afb832363df771d4f43ddd603de08c */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Fencehold_Client___construct, 0, 0, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, url, IS_STRING, 1, "null")

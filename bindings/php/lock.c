@@ -329,8 +329,9 @@ static bool is_readable(const fencehold_lock *self, const char *what) {
     if (self->lock != NULL && fh_lock_fence(self->lock) != 0) return true;
     const char *name = self->lock == NULL ? "" : fh_lock_name(self->lock);
     const char *store = fh_client_store(FENCEHOLD_OBJECT(fencehold_client, self->client)->client);
-    fencehold_raise_as(FH_ERR_NOT_HELD, "not_held", name, store,
-                       "lock \"%s\" on %s: nothing was acquired through this handle, so it has no %s", name, store,
+    const bool forked = self->lock != NULL && fh_lock_lost_reason(self->lock) == FH_LOST_FORKED;
+    fencehold_raise_as(FH_ERR_NOT_HELD, "not_held", name, store, "lock \"%s\" on %s: %s, so it has no %s", name, store,
+                       forked ? "this handle is its parent process's" : "nothing was acquired through this handle",
                        what);
     return false;
 }

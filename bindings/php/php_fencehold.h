@@ -30,6 +30,7 @@ ZEND_TSRMLS_CACHE_EXTERN()
 typedef struct {
     fh_client *client; /* NULL until the constructor is through */
     zend_string *key;  /* its place in the pool; NULL: it does not go there */
+    bool labelled;     /* holders made from it have a label of the caller's */
     zend_object std;
 } fencehold_client;
 
@@ -73,7 +74,8 @@ void fencehold_holders(zval *array, const fh_info *info, size_t lock);
 void fencehold_info(zval *object, const fh_info *info, size_t lock);
 void fencehold_refusal(zval *object, const char *reason, fh_info *info);            /* frees info; reason NULL: null */
 void fencehold_run_result(zval *object, bool acquired, zval *value, zval *refusal); /* takes both over */
-void fencehold_commit_result(zval *object, bool success, zval *reason, zval *results); /* takes both over */
+/* Takes everything over; lost is why a guard did not hold, or NULL. */
+void fencehold_commit_result(zval *object, bool success, zval *reason, zval *results, fh_error *lost);
 /* Sets a readonly property of a new object; takes the value over. */
 void fencehold_set(zend_object *object, const char *name, zval *value);
 /* An object that cannot be cloned and is only equal to itself. */

@@ -89,13 +89,27 @@ static bool to_json(zval *array, smart_str *json) {
         zend_argument_value_error(1, "must be a list");
         return false;
     }
-    if (php_json_encode_ex(json, array, options, PHP_JSON_PARSER_DEFAULT_DEPTH) == FAILURE || EG(exception)) {
-        smart_str_free(json);
-        if (!EG(exception)) zend_argument_value_error(1, "cannot be written as JSON");
-        return false;
+    /* json_last_error() is the caller's: it stays as it was. */
+    const php_json_error_code before = JSON_G(error_code);
+    const int status = php_json_encode_ex(json, array, options, PHP_JSON_PARSER_DEFAULT_DEPTH);
+    const php_json_error_code code = JSON_G(error_code);
+    if (status == SUCCESS && code == PHP_JSON_ERROR_NONE && EG(exception) == NULL) {
+        JSON_G(error_code) = before;
+        smart_str_0(json);
+        return true;
     }
-    smart_str_0(json);
-    return true;
+    smart_str_free(json);
+    if (EG(exception) == NULL) {
+        zval why;
+        ZVAL_UNDEF(&why);
+        zend_call_known_function(zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("json_last_error_msg")), NULL,
+                                 NULL, &why, 0, NULL, NULL);
+        zend_argument_value_error(1, "cannot be written as JSON: %s",
+                                  Z_TYPE(why) == IS_STRING ? Z_STRVAL(why) : "unknown error");
+        zval_ptr_dtor(&why);
+    }
+    JSON_G(error_code) = before;
+    return false;
 }
 
 ZEND_METHOD(Fencehold_Transaction, guard) {
@@ -182,11 +196,9 @@ ZEND_METHOD(Fencehold_Transaction, commit) {
         fencehold_raise(status, error);
         RETURN_THROWS();
     }
-    fh_error_free(error);
     zval reason;
     zval results;
     ZVAL_NULL(&reason);
-    if (status != FH_OK) ZVAL_STRING(&reason, status == FH_LOST ? "lost" : "refused");
     ZVAL_EMPTY_ARRAY(&results);
     if (json != NULL) {
         zval answer;
@@ -197,28 +209,11 @@ ZEND_METHOD(Fencehold_Transaction, commit) {
             zval *member = zend_hash_str_find(Z_ARRVAL(answer), ZEND_STRL("results"));
             if (member != NULL && Z_TYPE_P(member) == IS_ARRAY) ZVAL_COPY(&results, member);
             member = zend_hash_str_find(Z_ARRVAL(answer), ZEND_STRL("reason"));
-            if (status == FH_REFUSED && member != NULL && Z_TYPE_P(member) == IS_STRING) {
-                zval_ptr_dtor(&reason);
-                ZVAL_COPY(&reason, member);
-            }
+            if (member != NULL && Z_TYPE_P(member) == IS_STRING) ZVAL_COPY(&reason, member);
         }
         zval_ptr_dtor(&answer);
     }
-    fencehold_commit_result(return_value, status == FH_OK, &reason, &results);
-}
-
-ZEND_METHOD(Fencehold_CommitResult, orThrow) {
-    ZEND_PARSE_PARAMETERS_NONE();
-    zval buffer;
-    zval *reason = zend_read_property(Z_OBJCE_P(ZEND_THIS), Z_OBJ_P(ZEND_THIS), ZEND_STRL("reason"), true, &buffer);
-    if (Z_TYPE_P(reason) != IS_STRING) RETURN_COPY(ZEND_THIS);
-    if (zend_string_equals_literal(Z_STR_P(reason), "lost")) {
-        fencehold_raise_as(FH_LOST, "lost", NULL, NULL,
-                           "a guard of the step is not held any more, so nothing of it was done");
-    } else {
-        fencehold_raise_as(FH_ERR_STORE, Z_STRVAL_P(reason), NULL, NULL,
-                           "the step was refused, and nothing of it was done (%s)", Z_STRVAL_P(reason));
-    }
+    fencehold_commit_result(return_value, status == FH_OK, &reason, &results, error);
 }
 
 /* Private constructors: these objects come from a client or a transaction. */

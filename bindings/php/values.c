@@ -8,13 +8,33 @@
 #include <sys/time.h>
 
 zend_object_handlers fencehold_value_handlers;
+static zend_object_handlers commit_handlers;
 static zend_class_entry *holder_ce, *waiter_ce, *info_ce, *refusal_ce, *run_ce, *commit_ce;
+
+typedef struct {
+    fh_error *lost; /* why a guard did not hold; NULL: they did */
+    zend_object std;
+} commit_result;
 
 static zend_object *value_create(zend_class_entry *ce) {
     zend_object *object = zend_objects_new(ce);
     object_properties_init(object, ce);
     object->handlers = &fencehold_value_handlers;
     return object;
+}
+
+static zend_object *commit_create(zend_class_entry *ce) {
+    commit_result *self = zend_object_alloc(sizeof *self, ce);
+    self->lost = NULL;
+    zend_object_std_init(&self->std, ce);
+    object_properties_init(&self->std, ce);
+    self->std.handlers = &commit_handlers;
+    return &self->std;
+}
+
+static void commit_free(zend_object *object) {
+    fh_error_free(FENCEHOLD_OBJECT(commit_result, object)->lost);
+    zend_object_std_dtor(object);
 }
 
 void fencehold_values_startup(zend_class_entry *holder, zend_class_entry *waiter, zend_class_entry *info,
@@ -29,6 +49,10 @@ void fencehold_values_startup(zend_class_entry *holder, zend_class_entry *waiter
     commit_ce = commit;
     zend_class_entry *all[] = {holder, waiter, info, refusal, run, commit};
     for (size_t index = 0; index < sizeof all / sizeof all[0]; ++index) all[index]->create_object = value_create;
+    commit->create_object = commit_create;
+    memcpy(&commit_handlers, &fencehold_value_handlers, sizeof commit_handlers);
+    commit_handlers.offset = XtOffsetOf(commit_result, std);
+    commit_handlers.free_obj = commit_free;
 }
 
 void fencehold_set(zend_object *object, const char *name, zval *value) {
@@ -151,13 +175,14 @@ void fencehold_run_result(zval *object, bool acquired, zval *value, zval *refusa
     fencehold_set(Z_OBJ_P(object), "refusal", refusal);
 }
 
-void fencehold_commit_result(zval *object, bool success, zval *reason, zval *results) {
+void fencehold_commit_result(zval *object, bool success, zval *reason, zval *results, fh_error *lost) {
     zval flag;
     object_init_ex(object, commit_ce);
     ZVAL_BOOL(&flag, success);
     fencehold_set(Z_OBJ_P(object), "success", &flag);
     fencehold_set(Z_OBJ_P(object), "reason", reason);
     fencehold_set(Z_OBJ_P(object), "results", results);
+    FENCEHOLD_OBJECT(commit_result, Z_OBJ_P(object))->lost = lost;
 }
 
 /* --- as JSON: camelCase, times in RFC 3339 UTC, tokens as text, as every other language writes them */
@@ -240,6 +265,22 @@ ZEND_METHOD(Fencehold_Refusal, jsonSerialize) {
     copy_member(return_value, self, "reason");
     copy_member(return_value, self, "holders");
     copy_member(return_value, self, "waiting");
+}
+
+ZEND_METHOD(Fencehold_CommitResult, orThrow) {
+    ZEND_PARSE_PARAMETERS_NONE();
+    zend_object *self = Z_OBJ_P(ZEND_THIS);
+    if (Z_TYPE_P(property(self, "success")) == IS_TRUE) RETURN_OBJ_COPY(self);
+    fh_error *lost = NULL;
+    if (fh_error_clone(FENCEHOLD_OBJECT(commit_result, self)->lost, &lost) == FH_OK) {
+        fencehold_raise(FH_LOST, lost);
+        RETURN_THROWS();
+    }
+    const zval *reason = property(self, "reason");
+    const char *word = Z_TYPE_P(reason) == IS_STRING ? Z_STRVAL_P(reason) : "refused";
+    const bool again = strcmp(word, "reserved") == 0 || strcmp(word, "unavailable") == 0;
+    fencehold_raise_as(again ? FH_ERR_UNREACHABLE : FH_ERR_INVALID, word, NULL, NULL,
+                       "the step was refused and nothing of it was done (%s)", word);
 }
 
 /* Private constructors: values come from calls. */

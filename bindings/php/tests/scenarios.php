@@ -432,6 +432,10 @@ foreach (glob(dirname(__DIR__, 3) . '/tests/scenarios/*.json') as $path) {
         continue;
     }
     $scenario = json_decode(file_get_contents($path), true, flags: JSON_THROW_ON_ERROR);
+    if ((array) $scenario['store'] === []) {
+        ++$failed;
+        echo 'FAILED ', basename($path), " is played on no store\n";
+    }
     foreach ((array) $scenario['store'] as $store) {
         try {
             play($scenario, $store);
