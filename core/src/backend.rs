@@ -65,7 +65,6 @@ pub(crate) struct Turn<'a> {
     /// Where the place in line is shown; 0: not in line.
     pub(crate) position: &'a AtomicU32,
     /// Gives others that wait the first go.
-    #[expect(dead_code, reason = "the stores of one machine have called the others by then")]
     pub(crate) step_aside: bool,
 }
 

@@ -36,18 +36,23 @@ pub struct Cancel(Arc<Inner>);
 
 struct Inner {
     triggered: AtomicBool,
-    words: Block,
+    words: Block<WaitWord>,
+    pipes: Block<Pipe>,
     poll: Option<Poll>,
 }
 
-/// Words of the waits in progress. The words live for ever and blocks are freed with the cancel
+/// What wakes a sleeper that waits for a socket: a descriptor that never blocks and is never closed.
+#[derive(Debug)]
+pub(crate) struct Pipe(pub(crate) i32);
+
+/// What the waits in progress sleep on. That lives for ever and blocks are freed with the cancel
 /// object only, so a signal handler may walk them.
-struct Block {
-    places: [AtomicPtr<WaitWord>; PLACES],
-    next: AtomicPtr<Block>,
+struct Block<T: 'static> {
+    places: [AtomicPtr<T>; PLACES],
+    next: AtomicPtr<Block<T>>,
 }
 
-impl Block {
+impl<T> Block<T> {
     const fn new() -> Self {
         Self { places: [const { AtomicPtr::new(ptr::null_mut()) }; PLACES], next: AtomicPtr::new(ptr::null_mut()) }
     }
@@ -75,7 +80,37 @@ impl Block {
     }
 }
 
-impl Drop for Block {
+impl<T> Block<T> {
+    /// Does `wake` with what every wait in progress sleeps on.
+    fn each(&self, wake: impl Fn(&'static T)) {
+        let mut block = Some(self);
+        while let Some(here) = block {
+            for place in &here.places {
+                // SAFETY: null, or leaked by whoever registered it.
+                if let Some(known) = unsafe { place.load(Ordering::SeqCst).as_ref() } {
+                    wake(known);
+                }
+            }
+            block = here.next();
+        }
+    }
+
+    fn register(&self, known: &'static T) -> Registered<'_, T> {
+        let pointer = ptr::from_ref(known).cast_mut();
+        let mut block = self;
+        loop {
+            let place = block.places.iter().find(|place| {
+                place.compare_exchange(ptr::null_mut(), pointer, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+            });
+            match place {
+                Some(place) => return Registered { place },
+                None => block = block.next_or_new(),
+            }
+        }
+    }
+}
+
+impl<T> Drop for Block<T> {
     fn drop(&mut self) {
         // One after the other: a long chain must not be dropped recursively.
         let mut next = std::mem::replace(self.next.get_mut(), ptr::null_mut());
@@ -117,23 +152,20 @@ impl Cancel {
     }
 
     fn with_poll(poll: Option<Poll>) -> Self {
-        Self(Arc::new(Inner { triggered: AtomicBool::new(false), words: Block::new(), poll }))
+        Self(Arc::new(Inner { triggered: AtomicBool::new(false), words: Block::new(), pipes: Block::new(), poll }))
     }
 
     /// Ends every wait that was given this object, now and later. Async-signal-safe.
     pub fn trigger(&self) {
         self.0.triggered.store(true, Ordering::SeqCst);
-        let mut block = Some(&self.0.words);
-        while let Some(here) = block {
-            for place in &here.places {
-                // SAFETY: null, or a wait word, which is leaked by whoever registers it.
-                if let Some(word) = unsafe { place.load(Ordering::SeqCst).as_ref() } {
-                    word.word.fetch_add(1, Ordering::SeqCst);
-                    futex::wake_all(word.word, word.shared);
-                }
-            }
-            block = here.next();
-        }
+        self.0.words.each(|word| {
+            word.word.fetch_add(1, Ordering::SeqCst);
+            futex::wake_all(word.word, word.shared);
+        });
+        self.0.pipes.each(|pipe| {
+            // SAFETY: the descriptor is never closed; one byte is readable.
+            unsafe { libc::write(pipe.0, [1u8].as_ptr().cast(), 1) };
+        });
     }
 
     /// Whether it was triggered.
@@ -161,28 +193,23 @@ impl Cancel {
     }
 
     /// Lets [`Cancel::trigger`] wake a sleeper on `word` until the answer is dropped.
-    pub(crate) fn register(&self, word: &'static WaitWord) -> Registered<'_> {
-        let pointer = ptr::from_ref(word).cast_mut();
-        let mut block = &self.0.words;
-        loop {
-            let place = block.places.iter().find(|place| {
-                place.compare_exchange(ptr::null_mut(), pointer, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-            });
-            match place {
-                Some(place) => return Registered { place },
-                None => block = block.next_or_new(),
-            }
-        }
+    pub(crate) fn register(&self, word: &'static WaitWord) -> Registered<'_, WaitWord> {
+        self.0.words.register(word)
+    }
+
+    /// Lets [`Cancel::trigger`] write a byte to `pipe` until the answer is dropped.
+    pub(crate) fn register_pipe(&self, pipe: &'static Pipe) -> Registered<'_, Pipe> {
+        self.0.pipes.register(pipe)
     }
 }
 
 /// A wait that a cancel object can wake. Whoever holds one has looked at the object after it was
 /// made.
-pub(crate) struct Registered<'a> {
-    place: &'a AtomicPtr<WaitWord>,
+pub(crate) struct Registered<'a, T> {
+    place: &'a AtomicPtr<T>,
 }
 
-impl Drop for Registered<'_> {
+impl<T> Drop for Registered<'_, T> {
     fn drop(&mut self) {
         self.place.store(ptr::null_mut(), Ordering::SeqCst);
     }

@@ -40,6 +40,7 @@ mod machine;
 mod name;
 mod owner;
 mod process;
+mod secret;
 mod store;
 mod token;
 mod ttl;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::secret::Secret;
 use crate::{Error, Kind, Result};
 
 /// A store, as its URL names it.
@@ -11,12 +12,26 @@ pub(crate) enum StoreUrl {
     Memory { name: Option<String>, manual_clock: bool },
     /// `file:` (no path: this user's own) and `file:/path`.
     File { path: Option<PathBuf> },
+    /// `http://host:6632,http://other:6632`: the servers of one store.
+    Http { servers: Vec<ServerUrl> },
+}
+
+/// One server of a store that is reached over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerUrl {
+    /// Scheme, host, port and path, without credentials and without a final slash.
+    pub(crate) base: String,
+    /// The host alone, an IPv6 address without its brackets.
+    pub(crate) host: String,
+    pub(crate) tls: bool,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<Secret>,
 }
 
 fn bad_url(detail: impl std::fmt::Display) -> Error {
     Error::invalid(
         "locks_bad_url",
-        format!("{detail} (locks_bad_url). Write file:/var/lib/fencehold, file: or memory:"),
+        format!("{detail} (locks_bad_url). Write file:/var/lib/fencehold, http://broker:6632, file: or memory:"),
     )
 }
 
@@ -94,14 +109,77 @@ impl StoreUrl {
                 use std::os::unix::ffi::OsStringExt as _;
                 Ok(Self::File { path: Some(PathBuf::from(std::ffi::OsString::from_vec(bytes))) })
             }
-            "http" | "https" | "etcd" | "etcds" | "zookeeper" | "postgres" | "postgresql" => Err(Error::new(
+            "http" | "https" => Ok(Self::Http { servers: url.split(',').map(server).collect::<Result<_>>()? }),
+            "etcd" | "etcds" | "zookeeper" | "postgres" | "postgresql" => Err(Error::new(
                 Kind::Unsupported,
                 "unsupported",
-                format!("this version of fencehold has no {scheme} store; it has file: and memory:"),
+                format!("this version of fencehold has no {scheme} store; it has file:, http: and memory:"),
             )),
             _ => Err(bad_url(format!("there is no store {scheme:?}"))),
         }
     }
+
+    /// The URL that messages name the store with: `given` without credentials and parameters.
+    pub(crate) fn shown(&self, given: &str) -> String {
+        match self {
+            Self::Http { servers } => servers.iter().map(|server| &*server.base).collect::<Vec<_>>().join(","),
+            _ => given.split('?').next().unwrap_or(given).to_string(),
+        }
+    }
+}
+
+/// Reads the URL of one server. What it complains about never repeats credentials.
+fn server(url: &str) -> Result<ServerUrl> {
+    let (scheme, rest) = match url.trim().split_once("://") {
+        Some((scheme @ ("http" | "https"), rest)) => (scheme, rest),
+        _ => return Err(bad_url("each server, separated by commas, is written http://host:port or https://host:port")),
+    };
+    let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, query)| (rest, query));
+    if let Some(parameter) = query.split('&').find(|parameter| !parameter.is_empty()) {
+        return Err(unknown_parameter(parameter));
+    }
+    let (authority, path) = rest.split_once('/').map_or((rest, ""), |(authority, path)| (authority, path));
+    let path = path.trim_end_matches('/');
+    let (credentials, place) =
+        authority.rsplit_once('@').map_or((None, authority), |(credentials, place)| (Some(credentials), place));
+    let (host, port) = match place.strip_prefix('[').and_then(|place| place.split_once(']')) {
+        Some((host, port)) if host.parse::<std::net::Ipv6Addr>().is_ok() => (host, port),
+        Some(_) => return Err(bad_url("what stands between [ and ] is no IPv6 address")),
+        None => place.find(':').map_or((place, ""), |at| place.split_at(at)),
+    };
+    let is_host = !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:".contains(&b));
+    let is_port =
+        port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok_and(|n| n > 0));
+    if !is_host || !is_port {
+        return Err(bad_url("a server has a host name or address and, after a colon, a port number"));
+    }
+    let is_path = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~/%".contains(&b));
+    if !is_path || path.split('/').any(|part| part == "..") {
+        return Err(bad_url("the path of a server's URL has letters, digits and -._~/ only"));
+    }
+    let text = |part: &str| {
+        let decoded = String::from_utf8(percent_decoded_secret(part)?);
+        decoded.map_err(|_| bad_url("the user or the password in the URL is not UTF-8"))
+    };
+    let (user, password) = match credentials.map(|both| both.split_once(':').unwrap_or((both, ""))) {
+        None => (None, None),
+        Some((user, "")) => (Some(text(user)?), None),
+        Some((user, password)) => (Some(text(user)?), Some(Secret::new(text(password)?))),
+    };
+    let slash = if path.is_empty() { "" } else { "/" };
+    Ok(ServerUrl {
+        base: format!("{scheme}://{place}{slash}{path}"),
+        host: host.to_string(),
+        tls: scheme == "https",
+        user,
+        password,
+    })
+}
+
+fn percent_decoded_secret(part: &str) -> Result<Vec<u8>> {
+    percent_decoded(part).map_err(|_| {
+        bad_url("the user or the password in the URL has a '%' without two hexadecimal digits; write %25 for '%'")
+    })
 }
 
 fn unknown_parameter(parameter: &str) -> Error {
@@ -167,5 +245,49 @@ mod tests {
             assert_eq!(StoreUrl::parse(bad).unwrap_err().reason(), "locks_bad_url", "{bad}");
         }
         assert_eq!(StoreUrl::parse("etcd://a").unwrap_err().kind(), Kind::Unsupported);
+    }
+
+    fn servers(url: &str) -> Vec<ServerUrl> {
+        match StoreUrl::parse(url).unwrap() {
+            StoreUrl::Http { servers } => servers,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn several_servers_are_separated_by_commas() {
+        let list = servers("http://a:6632,https://u%40x:p%2Cw%3A1@b.example/queen/,http://[::1]:6632");
+        let bases: Vec<&str> = list.iter().map(|server| &*server.base).collect();
+        assert_eq!(bases, ["http://a:6632", "https://b.example/queen", "http://[::1]:6632"]);
+        let hosts: Vec<&str> = list.iter().map(|server| &*server.host).collect();
+        assert_eq!(hosts, ["a", "b.example", "::1"]);
+        assert_eq!(list[1].user.as_deref(), Some("u@x"));
+        assert_eq!(list[1].password.as_ref().map(Secret::reveal), Some("p,w:1"));
+        assert_eq!((list[0].tls, list[1].tls), (false, true));
+    }
+
+    #[test]
+    fn credentials_are_never_shown() {
+        let url = "http://user:hunter2@a:6632";
+        let parsed = StoreUrl::parse(url).unwrap();
+        assert_eq!(parsed.shown(url), "http://a:6632");
+        assert!(!format!("{parsed:?}").contains("hunter2"));
+        for bad in [
+            "http://user:hunter2@",
+            "http://user:hunter2@a:b",
+            "http://user:hunter2@a:0",
+            "http://user:hunter2@a/?hunter=1",
+            "http://user:hunter2@a/b c",
+            "http://user:hunter2@a/../b",
+            "http://user:hunter2%@a",
+            "http://user:hunter2@a,b",
+            "http://user:hunter2@[a]",
+            "http://user:hunter2@a,",
+            "http:user:hunter2@a",
+        ] {
+            let error = StoreUrl::parse(bad).unwrap_err();
+            assert_eq!(error.reason(), "locks_bad_url", "{bad}");
+            assert!(!format!("{error:?}").contains("hunter2"), "{error}");
+        }
     }
 }

@@ -25,7 +25,7 @@ use crate::name::LockName;
 use crate::ttl::Ttl;
 use crate::url::{self, StoreUrl};
 use crate::{Cancel, Error, Kind, Result};
-use options::Resolved;
+pub(crate) use options::{Access, Resolved};
 use session::{Session, Sessions};
 
 /// The most permits of one semaphore.
@@ -60,7 +60,7 @@ impl fmt::Debug for Client {
 impl ClientInner {
     /// This process's connection.
     fn session(&self) -> Result<Arc<Session>> {
-        self.sessions.current(&self.url)
+        self.sessions.current(&self.url, &self.options)
     }
 
     /// The same, refused once the client is closed.
@@ -97,8 +97,8 @@ impl Client {
         let options = options.resolve()?;
         let url = url::resolve(url)?;
         let parsed = StoreUrl::parse(&url)?;
-        let store = url.split('?').next().unwrap_or(&url).to_string();
-        let sessions = Sessions::new(&parsed)?;
+        let store = parsed.shown(&url);
+        let sessions = Sessions::new(&parsed, &options)?;
         Ok(Self(Arc::new(ClientInner { store, url: parsed, options, sessions })))
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::backend::Crash;
 use crate::owner::{Label, Owner};
+use crate::secret::Secret;
 use crate::ttl::Ttl;
 use crate::wait::Wait;
 use crate::{Error, Result, duration};
@@ -26,14 +27,20 @@ use crate::{Error, Result, duration};
 pub struct ClientOptions {
     request_timeout: Option<Duration>,
     label: Option<String>,
-    auth_token: Option<String>,
-    auth_token_file: Option<PathBuf>,
-    user: Option<String>,
-    password: Option<String>,
-    password_file: Option<PathBuf>,
-    ca_file: Option<PathBuf>,
-    cert_file: Option<PathBuf>,
-    key_file: Option<PathBuf>,
+    access: Access,
+}
+
+/// How a client shows a server who it is, and knows the server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Access {
+    pub(crate) auth_token: Option<Secret>,
+    pub(crate) auth_token_file: Option<PathBuf>,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<Secret>,
+    pub(crate) password_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) cert_file: Option<PathBuf>,
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 impl fmt::Debug for ClientOptions {
@@ -42,7 +49,7 @@ impl fmt::Debug for ClientOptions {
         f.debug_struct("ClientOptions")
             .field("request_timeout", &self.request_timeout)
             .field("label", &self.label)
-            .field("user", &self.user)
+            .field("user", &self.access.user)
             .finish_non_exhaustive()
     }
 }
@@ -65,51 +72,51 @@ impl ClientOptions {
         self
     }
 
-    /// The bearer token to send.
+    /// The bearer token to send to a server.
     pub fn auth_token(mut self, token: &str) -> Self {
-        self.auth_token = Some(token.into());
+        self.access.auth_token = Some(Secret::new(token));
         self
     }
 
-    /// A file with the bearer token.
+    /// A file with the bearer token. It is read again when it changes.
     pub fn auth_token_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.auth_token_file = Some(path.into());
+        self.access.auth_token_file = Some(path.into());
         self
     }
 
     /// The user to log in as.
     pub fn user(mut self, user: &str) -> Self {
-        self.user = Some(user.into());
+        self.access.user = Some(user.into());
         self
     }
 
     /// The user's password.
     pub fn password(mut self, password: &str) -> Self {
-        self.password = Some(password.into());
+        self.access.password = Some(Secret::new(password));
         self
     }
 
     /// A file with the user's password.
     pub fn password_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.password_file = Some(path.into());
+        self.access.password_file = Some(path.into());
         self
     }
 
-    /// The certificates that the store's one is checked with.
+    /// Certificates (PEM) that a server's one may also be signed with, beside the system's.
     pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.ca_file = Some(path.into());
+        self.access.ca_file = Some(path.into());
         self
     }
 
-    /// This client's certificate.
+    /// This client's certificate (PEM), with its key unless `key_file` is set.
     pub fn cert_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.cert_file = Some(path.into());
+        self.access.cert_file = Some(path.into());
         self
     }
 
-    /// The key of this client's certificate.
+    /// The key (PEM) of this client's certificate.
     pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.key_file = Some(path.into());
+        self.access.key_file = Some(path.into());
         self
     }
 
@@ -126,17 +133,12 @@ impl ClientOptions {
             let detail = "request_timeout is above 0 and at most 1h (locks_bad_wait). Write '5s'";
             return Err(Error::invalid("locks_bad_wait", detail));
         }
-        if self.auth_token.is_some() && self.auth_token_file.is_some() {
-            return Err(Error::invalid("locks_bad_url", "pass auth_token or auth_token_file, not both"));
-        }
-        if self.password.is_some() && self.password_file.is_some() {
-            return Err(Error::invalid("locks_bad_url", "pass password or password_file, not both"));
-        }
+        let access = self.access.resolve(from_environment)?;
         let label = match self.label.or_else(|| from_environment("FENCEHOLD_LABEL")) {
             Some(text) => Label::chosen(&text)?,
             None => Label::program(),
         };
-        Ok(Resolved { request_timeout, label })
+        Ok(Resolved { request_timeout, label, access })
     }
 }
 
@@ -145,6 +147,45 @@ impl ClientOptions {
 pub(crate) struct Resolved {
     pub(crate) request_timeout: Duration,
     pub(crate) label: Label,
+    pub(crate) access: Access,
+}
+
+impl Access {
+    /// Takes from the environment what is not set, and refuses what contradicts itself.
+    fn resolve(mut self, from_environment: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let bad = |detail: &'static str| Err(Error::invalid("locks_bad_url", detail));
+        if self.auth_token.is_some() && self.auth_token_file.is_some() {
+            return bad("pass auth_token or auth_token_file, not both");
+        }
+        if self.password.is_some() && self.password_file.is_some() {
+            return bad("pass password or password_file, not both");
+        }
+        let secret = |name: &str| from_environment(name).map(Secret::new);
+        let file = |name: &str| from_environment(name).map(PathBuf::from);
+        // One of a pair that the program passed stands against both of the environment.
+        if self.auth_token.is_none() && self.auth_token_file.is_none() {
+            self.auth_token = secret("FENCEHOLD_AUTH_TOKEN");
+            if self.auth_token.is_none() {
+                self.auth_token_file = file("FENCEHOLD_AUTH_TOKEN_FILE");
+            }
+        }
+        if self.password.is_none() && self.password_file.is_none() {
+            self.password = secret("FENCEHOLD_PASSWORD");
+            if self.password.is_none() {
+                self.password_file = file("FENCEHOLD_PASSWORD_FILE");
+            }
+        }
+        self.user = self.user.or_else(|| from_environment("FENCEHOLD_USER"));
+        self.ca_file = self.ca_file.or_else(|| file("FENCEHOLD_CA_FILE"));
+        if self.cert_file.is_none() && self.key_file.is_none() {
+            self.cert_file = file("FENCEHOLD_CERT_FILE");
+            self.key_file = file("FENCEHOLD_KEY_FILE");
+        }
+        if self.key_file.is_some() && self.cert_file.is_none() {
+            return bad("key_file is the key of cert_file: pass both");
+        }
+        Ok(self)
+    }
 }
 
 /// Reads a duration such as `500ms` or `1h30m`.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::lock::LockInner;
+use super::options::Resolved;
 use crate::backend::Backend;
 use crate::process::Generation;
 use crate::url::StoreUrl;
@@ -24,10 +25,10 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn new(url: &StoreUrl) -> Result<Arc<Self>> {
+    fn new(url: &StoreUrl, options: &Resolved) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             generation: Generation::current(),
-            backend: store::open(url)?,
+            backend: store::open(url, options)?,
             closed: AtomicBool::new(false),
             closing: Cancel::new(),
             workers: Arc::default(),
@@ -77,12 +78,12 @@ impl Session {
 pub(crate) struct Sessions(AtomicPtr<Arc<Session>>);
 
 impl Sessions {
-    pub(crate) fn new(url: &StoreUrl) -> Result<Self> {
-        let first = Box::new(Session::new(url)?);
+    pub(crate) fn new(url: &StoreUrl, options: &Resolved) -> Result<Self> {
+        let first = Box::new(Session::new(url, options)?);
         Ok(Self(AtomicPtr::new(Box::into_raw(first))))
     }
 
-    pub(crate) fn current(&self, url: &StoreUrl) -> Result<Arc<Session>> {
+    pub(crate) fn current(&self, url: &StoreUrl, options: &Resolved) -> Result<Arc<Session>> {
         let known = self.0.load(Ordering::Acquire);
         // SAFETY: never null, and freed only by our own drop.
         let session = unsafe { &*known };
@@ -90,7 +91,7 @@ impl Sessions {
             return Ok(session.clone());
         }
         // A child: the parent's session stays behind untouched, whatever state its locks are in.
-        let fresh = Box::into_raw(Box::new(Session::new(url)?));
+        let fresh = Box::into_raw(Box::new(Session::new(url, options)?));
         match self.0.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: just made.
             Ok(_) => Ok(unsafe { &*fresh }.clone()),

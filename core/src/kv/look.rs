@@ -145,7 +145,7 @@ fn names(store: &dyn RowStore, prefix: &str, limit: usize, after: &str, until: M
 ///
 /// Keys sort almost as names do: only a name that another continues with a byte below `#` has keys
 /// after the other's. So what is still to come and lower begins the key that we are at.
-fn may_follow(key: &[u8], highest: &str) -> bool {
+pub(crate) fn may_follow(key: &[u8], highest: &str) -> bool {
     let name = key.split(|byte| *byte == b'#').next().unwrap_or_default();
     let low = (1..name.len()).filter(|at| name[*at] < b'#');
     name < highest.as_bytes() || low.into_iter().any(|at| name[..at] < *highest.as_bytes())

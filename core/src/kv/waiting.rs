@@ -47,7 +47,7 @@ struct Wait<'a, S: RowStore> {
     ask: &'a Ask<'a>,
     turn: &'a Turn<'a>,
     place: Place,
-    word: Option<(&'static WaitWord, Vec<Registered<'a>>)>,
+    word: Option<(&'static WaitWord, Vec<Registered<'a, WaitWord>>)>,
 }
 
 impl<S: RowStore> KvBackend<S> {
@@ -96,7 +96,7 @@ impl<S: RowStore> Wait<'_, S> {
             Some((word, _)) => *word,
             None => {
                 let word = leaked(self.backend.store.wait_word()?);
-                let registered: Vec<Registered<'_>> = self
+                let registered: Vec<Registered<'_, WaitWord>> = self
                     .turn
                     .cancel
                     .into_iter()

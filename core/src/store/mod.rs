@@ -2,21 +2,24 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod file;
+mod http;
 pub(crate) mod memory;
 
 use std::sync::Arc;
 
 use crate::Result;
 use crate::backend::Backend;
+use crate::client::Resolved;
 use crate::clock::{Clock, ManualClock};
 use crate::kv::backend::KvBackend;
 use crate::url::StoreUrl;
 #[cfg(target_os = "linux")]
 use file::FileStore;
+use http::HttpStore;
 use memory::MemoryStore;
 
 /// Opens the store that `url` names, without any I/O.
-pub(crate) fn open(url: &StoreUrl) -> Result<Arc<dyn Backend>> {
+pub(crate) fn open(url: &StoreUrl, options: &Resolved) -> Result<Arc<dyn Backend>> {
     match url {
         StoreUrl::Memory { name, manual_clock } => {
             let clock = if *manual_clock { Clock::Manual(ManualClock::default()) } else { Clock::Boot };
@@ -34,6 +37,7 @@ pub(crate) fn open(url: &StoreUrl) -> Result<Arc<dyn Backend>> {
             };
             Ok(Arc::new(KvBackend::new(store)))
         }
+        StoreUrl::Http { servers } => Ok(Arc::new(HttpStore::open(servers, options)?)),
         #[cfg(not(target_os = "linux"))]
         StoreUrl::File { .. } => Err(crate::Error::new(
             crate::Kind::Unsupported,
