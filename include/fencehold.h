@@ -6,14 +6,15 @@
  *
  * Rules of the whole interface:
  * - A status is FH_OK (0), an ordinary answer (positive) or a failure (negative). Only FH_OK means yes.
- * - Every handle may be used from any thread at any time; only its _free must come last. _free(NULL) does nothing.
+ * - Every handle may be used from any thread at any time; only its _free must come last, when no other call on it is under
+ *   way any more (trigger its cancel or close the client to end a wait first). _free(NULL) does nothing.
  * - Text in is pointer plus length, UTF-8, not NUL-terminated; NULL with length 0 is "not given". Text out is NUL-terminated
  *   UTF-8, borrowed, and good until the handle it came from is freed.
  * - `error` may be NULL; otherwise it is always written: NULL, or an error that the caller frees with fh_error_free().
  * - Other outputs are written on FH_OK only, unless a function says otherwise. What `_new`, `_open` and fh_info functions
  *   give out belongs to the caller and is freed with the type's _free.
  * - Callbacks come with a user_data and a user_data_free (NULL: nothing to free), which runs exactly once on every path,
- *   a failed registration included.
+ *   a failed registration included. A callback has to return: it must not throw, longjmp or end its thread.
  * - No function panics, throws, exits or changes signal handlers. In a forked child, handles made by the parent answer
  *   FH_ERR_FORKED or FH_LOST, and never hang.
  */
@@ -672,7 +673,7 @@ fh_status fh_cancel_new_polling(uint64_t interval_ms,
 FH_API void fh_cancel_trigger(const fh_cancel *cancel);
 
 /**
- * Frees a cancel object; NULL does nothing. A wait that was given it goes on without it.
+ * Frees a cancel object; NULL does nothing. A wait that has begun with it goes on without it.
  *
  * @since ABI 0
  */

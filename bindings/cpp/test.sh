@@ -10,33 +10,8 @@ work=$CARGO_TARGET_DIR/cpp-test
 prefix=$work/prefix
 rm -rf "$work"
 mkdir -p "$work"
-passed=0
-failed=0
-
-ok() { passed=$((passed + 1)); echo "ok   $1"; }
-bad() { failed=$((failed + 1)); echo "FAIL $1"; }
-check() {   # check NAME COMMAND…: one test; its output is shown when it fails
-    local name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then ok "$name"; else bad "$name"; tail -n 60 "$work/log"; fi
-}
-counts() {   # counts NAME PATTERN COMMAND…: adds the two numbers that sed's PATTERN takes from the output
-    local name=$1 pattern=$2 numbers code=0
-    shift 2
-    "$@" >"$work/log" 2>&1 || code=$?
-    numbers=$(sed -nE "s/$pattern/\1 \2/p" "$work/log" | tail -n 1)
-    if [[ -z $numbers || (${numbers##* } == 0 && $code != 0) ]]; then
-        bad "$name (exit code $code)"
-        tail -n 60 "$work/log"
-        return
-    fi
-    passed=$((passed + ${numbers%% *}))
-    failed=$((failed + ${numbers##* }))
-    echo "     $name: ${numbers%% *} passed, ${numbers##* } failed"
-    if ((code != 0)); then grep -vE '^ok ' "$work/log" | tail -n 100; fi
-}
+source ffi/tests/counting.sh
 units='.*test cases: .*\| *([0-9]+) passed *\| *([0-9]+) failed.*'
-lines='^([0-9]+) passed, ([0-9]+) failed$'
 
 bash ffi/install.sh "$prefix" >"$work/install.log" 2>&1 || { tail -n 60 "$work/install.log"; bad 'ffi/install.sh'; }
 if ((failed == 0)); then
@@ -55,10 +30,7 @@ if ((failed == 0)); then
         --show-leak-kinds=definite --errors-for-leak-kinds=definite "$work/build/units17" --test-case-exclude='*fork*,*background*'
 
     # --- pkg-config; and the documentation
-    awk -v out="$work/doc" '
-        /^```cpp$/ { number++; file = out number ".cpp"; code = ""; next }
-        /^```$/ && file { if (code ~ /int main/) print code > file; close(file); file = ""; next }
-        file { code = code $0 "\n" }' docs/cpp.md
+    programs docs/cpp.md cpp
     read -ra shared < <(pkg-config --cflags --libs fencehold)
     read -ra static < <(pkg-config --cflags --libs --static fencehold | sed "s|-lfencehold|$prefix/lib/libfencehold.a|")
     warnings=(-Wall -Wextra -Wpedantic -Werror)

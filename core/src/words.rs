@@ -48,20 +48,14 @@ impl Word {
         Self { word, generation: Generation::current() }
     }
 
-    #[inline]
-    fn atomic(&self) -> &AtomicU64 {
+    /// The word itself: until when all is quiet; zero: look. Another handle's once this one is dropped.
+    pub(crate) fn shared(&self) -> &'static AtomicU64 {
         // SAFETY: pages of words are mapped for ever.
         unsafe { self.word.0.as_ref() }
     }
 
-    /// Until when all is quiet; zero: look.
-    #[inline]
-    pub(crate) fn load(&self) -> Moment {
-        Moment::from_nanos(self.atomic().load(Ordering::Acquire))
-    }
-
     pub(crate) fn store(&self, until: Moment) {
-        self.atomic().store(until.as_nanos(), Ordering::Release);
+        self.shared().store(until.as_nanos(), Ordering::Release);
     }
 }
 

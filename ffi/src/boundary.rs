@@ -108,8 +108,8 @@ pub(crate) fn place<T>(pointer: *mut T, what: &str) -> Result<*mut T> {
     if pointer.is_null() { Err(null(what)) } else { Ok(pointer) }
 }
 
-fn null(what: &str) -> Error {
-    Error::bad_argument("null", format!("{what} is NULL"))
+pub(crate) fn null(what: &str) -> Error {
+    Error::bad_argument("null", format!("{what} must not be NULL"))
 }
 
 /// What a callback is called with, and how it is freed: exactly once, when the last user lets go.

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn fh_cancel_trigger(cancel: *const fh_cancel) {
     }
 }
 
-/// Frees a cancel object; NULL does nothing. A wait that was given it goes on without it.
+/// Frees a cancel object; NULL does nothing. A wait that has begun with it goes on without it.
 ///
 /// @since ABI 0
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fencehold::{Client, ClientOptions, Error, LockName, ReleaseId, Result};
 
-use crate::boundary::{NOT_HELD, OK, Poison, guard, object, place, value};
+use crate::boundary::{NOT_HELD, OK, Poison, guard, null, place, value};
 use crate::error::fh_error;
 use crate::fh_status;
 use crate::info::fh_info;
@@ -188,10 +188,14 @@ unsafe fn with(
     error: *mut *mut fh_error,
     body: impl FnOnce(&Shared) -> Result<fh_status>,
 ) -> fh_status {
+    // A share of its own: a loss handler that runs inside the call may free the client.
     // SAFETY: as the caller vouches.
-    let poison = unsafe { client.as_ref() }.map(|client| &client.shared.poison);
+    let shared = unsafe { client.as_ref() }.map(|client| client.shared.clone());
+    let poison = shared.as_deref().map(|shared| &shared.poison);
     // SAFETY: as the caller vouches.
-    unsafe { guard(error, poison, || body(&object(client, "client")?.shared)) }
+    let status = unsafe { guard(error, poison, || body(shared.as_deref().ok_or_else(|| null("client"))?)) };
+    value((), || drop(shared));
+    status
 }
 
 /// Cancels the waits of the client's locks, gives back all their holds (3 s in all) and ends the client: later calls through

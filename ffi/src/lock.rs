@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use fencehold::{Acquire, Crash, Error, Lock, LockOptions, LostReason, Renewal, Result};
 
-use crate::boundary::{HELD, INVALID, LOST, NOT_HELD, OK, Poison, TIMED_OUT, UserData, guard, object, place, value};
+use crate::boundary::{
+    HELD, INVALID, LOST, NOT_HELD, OK, Poison, TIMED_OUT, UserData, guard, null, object, place, value,
+};
 use crate::cancel::fh_cancel;
 use crate::client::{fh_client, lock_name, options};
 use crate::error::fh_error;
@@ -132,6 +134,21 @@ unsafe fn make(
     unsafe { guard(error, poison, body) }
 }
 
+/// The handle with a claim on its life: a loss handler that runs inside a call may free it.
+///
+/// # Safety
+/// `lock` is NULL or live.
+pub(crate) unsafe fn claim(lock: *const fh_lock) -> Option<Arc<fh_lock>> {
+    if lock.is_null() {
+        return None;
+    }
+    // SAFETY: every handle lives in an `Arc` of its own, whose count C's pointer stands for.
+    unsafe {
+        Arc::increment_strong_count(lock);
+        Some(Arc::from_raw(lock))
+    }
+}
+
 /// A call through a handle.
 ///
 /// # Safety
@@ -142,9 +159,12 @@ unsafe fn with(
     body: impl FnOnce(&fh_lock) -> Result<fh_status>,
 ) -> fh_status {
     // SAFETY: as the caller vouches.
-    let poison = unsafe { lock.as_ref() }.map(|lock| &lock.poison);
+    let lock = unsafe { claim(lock) };
+    let poison = lock.as_deref().map(|lock| &lock.poison);
     // SAFETY: as the caller vouches.
-    unsafe { guard(error, poison, || body(object(lock, "lock")?)) }
+    let status = unsafe { guard(error, poison, || body(lock.as_deref().ok_or_else(|| null("lock"))?)) };
+    value((), || drop(lock));
+    status
 }
 
 /// A value of a handle; `none` for NULL and after a fault.
@@ -153,7 +173,7 @@ unsafe fn with(
 /// `lock` is NULL or live.
 unsafe fn read<T: Copy>(lock: *const fh_lock, none: T, body: impl FnOnce(&fh_lock) -> T) -> T {
     // SAFETY: as the caller vouches.
-    value(none, || unsafe { lock.as_ref() }.map_or(none, body))
+    value(none, || unsafe { claim(lock) }.map_or(none, |lock| body(&lock)))
 }
 
 fn answer(acquire: Acquire) -> fh_status {
@@ -217,11 +237,13 @@ pub unsafe extern "C" fn fh_semaphore_new(
     unsafe { make(client, name, name_len, Some(permits), ttl_ms, options, lock, error) }
 }
 
+/// A share of its own, so that the object may be freed while the wait lasts.
+///
 /// # Safety
 /// `cancel` is NULL or live.
-unsafe fn cancel_of<'a>(cancel: *const fh_cancel) -> Option<&'a fencehold::Cancel> {
+unsafe fn cancel_of(cancel: *const fh_cancel) -> Option<fencehold::Cancel> {
     // SAFETY: as the caller vouches.
-    unsafe { cancel.as_ref() }.map(|cancel| &cancel.cancel)
+    unsafe { cancel.as_ref() }.map(|cancel| cancel.cancel.clone())
 }
 
 /// Takes the permit that the handle stands for. Blocks for at most the wait.
@@ -246,7 +268,7 @@ pub unsafe extern "C" fn fh_lock_acquire(
         // SAFETY: the header asks for NULL or a live object.
         let answered = match unsafe { cancel_of(cancel) } {
             None => lock.lock.acquire_within(wait_from(wait_ms)),
-            Some(cancel) => lock.lock.acquire_cancellable(wait_from(wait_ms), cancel),
+            Some(cancel) => lock.lock.acquire_cancellable(wait_from(wait_ms), &cancel),
         };
         answered.map(answer)
     };
@@ -273,7 +295,7 @@ pub unsafe extern "C" fn fh_lock_take(
 ) -> fh_status {
     let body = |lock: &fh_lock| {
         // SAFETY: the header asks for NULL or a live object.
-        let taken = lock.lock.acquire_or_raise(wait_from(wait_ms), unsafe { cancel_of(cancel) })?;
+        let taken = lock.lock.acquire_or_raise(wait_from(wait_ms), unsafe { cancel_of(cancel) }.as_ref())?;
         if !epoch.is_null() {
             // SAFETY: not NULL; the header asks for a writable place.
             unsafe { epoch.write(taken) };
@@ -298,7 +320,7 @@ pub unsafe extern "C" fn fh_lock_step_aside(
 ) -> fh_status {
     let body = |lock: &fh_lock| {
         // SAFETY: the header asks for NULL or a live object.
-        lock.lock.step_aside_cancellable(wait_from(wait_ms), unsafe { cancel_of(cancel) }).map(answer)
+        lock.lock.step_aside_cancellable(wait_from(wait_ms), unsafe { cancel_of(cancel) }.as_ref()).map(answer)
     };
     // SAFETY: as the header asks.
     unsafe { with(lock, error, body) }
@@ -315,11 +337,24 @@ pub unsafe extern "C" fn fh_lock_step_aside(
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fh_lock_keep_alive(lock: *const fh_lock) -> fh_status {
-    // SAFETY: the header asks for a live handle.
-    let Some(lock) = (unsafe { lock.as_ref() }) else { return INVALID };
-    let body = || Ok(if lock.lock.keep_alive() { OK } else { lock.no() });
-    // SAFETY: no place is given.
-    unsafe { guard(ptr::null_mut(), Some(&lock.poison), body) }
+    // SAFETY: the header asks for NULL or a live handle.
+    let Some(handle) = (unsafe { lock.as_ref() }) else { return INVALID };
+    if handle.lock.is_quiet() && !handle.poison.is_set() {
+        return OK;
+    }
+    // SAFETY: as above.
+    unsafe { keep_alive_when_due(lock) }
+}
+
+/// The rare case, out of the way of the other.
+///
+/// # Safety
+/// As the header asks of fh_lock_keep_alive.
+#[cold]
+#[inline(never)]
+unsafe fn keep_alive_when_due(lock: *const fh_lock) -> fh_status {
+    // SAFETY: as the caller vouches; no place is given.
+    unsafe { with(lock, ptr::null_mut(), |lock| Ok(if lock.lock.keep_alive() { OK } else { lock.no() })) }
 }
 
 /// Gives the permit back, within 2 s. Renewal has stopped and the handle is not held in any case.
@@ -406,8 +441,9 @@ pub unsafe extern "C" fn fh_lock_on_lost(
 ) -> fh_status {
     let data = UserData::new(user_data, user_data_free);
     let body = |handle: &fh_lock| {
-        let call = r#fn.ok_or_else(|| Error::bad_argument("null", "fn is NULL"))?;
-        let weak = weak_of(handle);
+        let call = r#fn.ok_or_else(|| Error::bad_argument("null", "fn must not be NULL"))?;
+        // SAFETY: the handle lives as long as this call.
+        let weak = unsafe { claim(handle) }.map_or_else(Weak::new, |handle| Arc::downgrade(&handle));
         handle.lock.on_lost(move |reason| {
             let data = &data;
             // A handle that was freed meanwhile has no handlers any more.
@@ -420,16 +456,6 @@ pub unsafe extern "C" fn fh_lock_on_lost(
     };
     // SAFETY: as the header asks.
     unsafe { with(lock, error, body) }
-}
-
-/// The handle without a claim on its life.
-fn weak_of(handle: &fh_lock) -> Weak<fh_lock> {
-    // SAFETY: every handle lives in an `Arc` of its own, whose count C's pointer stands for.
-    let own = unsafe {
-        Arc::increment_strong_count(ptr::from_ref(handle));
-        Arc::from_raw(ptr::from_ref(handle))
-    };
-    Arc::downgrade(&own)
 }
 
 /// Ends the handle's hold as a loss, to rehearse it. On memory: stores only.

@@ -66,10 +66,9 @@ pub(crate) unsafe fn text<'a>(ptr: *const c_char, len: usize, reason: &'static s
         .map_err(|_| Error::bad_argument(reason, format!("{what} is valid UTF-8, and this one is not ({reason})")))
 }
 
-/// A text to give out. Texts of ours have no NUL; one that came from elsewhere would end at it.
+/// A text to give out. Texts of ours have no NUL; one that came from elsewhere must not end at it.
 pub(crate) fn out(text: &str) -> CString {
-    let end = text.find('\0').unwrap_or(text.len());
-    CString::new(&text[..end]).unwrap_or_default()
+    CString::new(text).or_else(|_| CString::new(text.replace('\0', "\u{fffd}"))).unwrap_or_default()
 }
 
 /// A wait from its number.

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fencehold::{Error, KvCall, Result, StepParts};
 use serde_json::Value;
 
-use crate::boundary::{OK, Poison, guard, object, place, value};
+use crate::boundary::{OK, Poison, guard, null, object, place, value};
 use crate::client::{Shared, fh_client};
 use crate::error::fh_error;
 use crate::fh_status;
 use crate::info::fh_info;
-use crate::lock::fh_lock;
+use crate::lock::{claim, fh_lock};
 use crate::text::text;
 
 /// The status of a step that was refused for another reason than a lost guard.
@@ -49,6 +49,10 @@ pub unsafe extern "C" fn fh_txn_new(
         // SAFETY: the header asks for a live client.
         let shared = unsafe { object(client, "client") }?.shared.clone();
         let place = place(txn, "txn")?;
+        if shared.client.is_closed() {
+            let detail = "the client was closed (client_closed). Make a new one";
+            return Err(Error::bad_argument("client_closed", detail).on_store(shared.client.store()));
+        }
         // SAFETY: not NULL; the header asks for a writable place.
         unsafe {
             place.write(Box::into_raw(Box::new(fh_txn {
@@ -108,7 +112,7 @@ unsafe fn list(json: *const c_char, len: usize, what: &str) -> Result<Value> {
 pub unsafe extern "C" fn fh_txn_guard(txn: *mut fh_txn, lock: *const fh_lock, error: *mut *mut fh_error) -> fh_status {
     let body = |txn: &fh_txn, state: &mut State| {
         // SAFETY: the header asks for a live handle.
-        let lock = unsafe { object(lock, "lock") }?;
+        let lock = unsafe { claim(lock) }.ok_or_else(|| null("lock"))?;
         state.parts.guard(&txn.client.client, &lock.lock).map(|()| OK)
     };
     // SAFETY: as the header asks.
