@@ -17,14 +17,13 @@ use crate::process::PerProcess;
 
 /// What the keeper looks after.
 pub(crate) trait Kept: Send + Sync {
-    /// Does what is due for the hold of `epoch`, whose timer was set for `at`, and answers when to
-    /// come back, if at all.
-    fn keep(self: Arc<Self>, epoch: u64, at: Moment) -> Option<Moment>;
+    /// Does what is due for the current hold, if the timer for `at` is the one that counts, and
+    /// answers when to come back, if at all.
+    fn keep(self: Arc<Self>, at: Moment) -> Option<Moment>;
 }
 
 struct Timer {
     at: Moment,
-    epoch: u64,
     lease: Weak<dyn Kept>,
 }
 
@@ -56,12 +55,12 @@ static KEEPER: PerProcess<Keeper> = PerProcess::new();
 static STARTED: PerProcess<bool> = PerProcess::new();
 
 /// Has the lease looked at when `at` has come. False when no thread could be started.
-pub(crate) fn schedule(lease: Weak<dyn Kept>, epoch: u64, at: Moment) -> bool {
+pub(crate) fn schedule(lease: Weak<dyn Kept>, at: Moment) -> bool {
     let keeper = KEEPER.get_or(|| Keeper { timers: Mutex::new(BinaryHeap::new()), changed: Condvar::new() });
     {
         let mut timers = keeper.timers.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = timers.peek().is_none_or(|first| at < first.at);
-        timers.push(Timer { at, epoch, lease });
+        timers.push(Timer { at, lease });
         if is_first {
             keeper.changed.notify_one();
         }
@@ -84,7 +83,7 @@ fn keep(keeper: &'static Keeper) {
                 let Some(timer) = timers.pop() else { continue };
                 drop(timers);
                 // The strong reference must not be the last one while the heap is locked.
-                let again = timer.lease.upgrade().and_then(|lease| lease.keep(timer.epoch, timer.at));
+                let again = timer.lease.upgrade().and_then(|lease| lease.keep(timer.at));
                 timers = keeper.timers.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(at) = again {
                     timers.push(Timer { at, ..timer });

@@ -8,21 +8,24 @@ use std::time::Duration;
 
 use fencehold::{Client, LockOptions, Renewal};
 
-/// Counts the allocations of the calling thread.
+/// Counts the allocations of the calling thread, and the bytes that it allocated and did not free.
 struct Counting;
 
 thread_local! {
     static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+    static KEPT: Cell<i64> = const { Cell::new(0) };
 }
 
 // SAFETY: hands everything on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATED.try_with(|count| count.set(count.get() + 1));
+        let _ = KEPT.try_with(|bytes| bytes.set(bytes.get() + layout.size() as i64));
         // SAFETY: as the caller vouches.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        let _ = KEPT.try_with(|bytes| bytes.set(bytes.get() - layout.size() as i64));
         // SAFETY: as the caller vouches.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -46,6 +49,23 @@ fn a_keep_alive_that_is_not_due_allocates_nothing() {
         assert_eq!(ALLOCATED.get(), before, "{renewal:?}");
         lock.release().unwrap();
     }
+}
+
+#[test]
+fn a_background_handle_that_is_taken_again_and_again_keeps_nothing_behind() {
+    let client = Client::open("memory:").unwrap();
+    let lock = client.lock("n", TTL).unwrap();
+    let pairs = |count| {
+        for _ in 0..count {
+            assert!(lock.acquire().unwrap().is_granted());
+            assert!(lock.release().unwrap());
+        }
+    };
+    pairs(100);
+    let before = KEPT.get();
+    pairs(20_000);
+    let kept = KEPT.get() - before;
+    assert!(kept < 100_000, "{kept} bytes");
 }
 
 fn threads() -> usize {

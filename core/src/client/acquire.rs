@@ -1,6 +1,6 @@
 //! Acquiring: one try, or waiting for the turn.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::lock::{Acquire, Core, Lock, LockInner};
@@ -164,7 +164,7 @@ impl LockInner {
             };
             let left = limit.map_or(Duration::MAX, |limit| limit.real.since(boot_now()));
             let slice = slice.min(left).min(Duration::from_millis(if cancel.is_some() { 20 } else { 200 }));
-            drop(self.changed.wait_timeout(core, slice).unwrap_or_else(PoisonError::into_inner).0);
+            drop(self.wait_for_change(core, slice));
             // The cancel's hook may run foreign code, so no lock is held around it.
             if cancel.is_some_and(Cancel::should_end) {
                 return Err(self.cancelled_error());
@@ -320,7 +320,7 @@ impl LockInner {
                 let epoch = core.lease.epoch();
                 let next = sent.after(self.ttl / 3);
                 drop(core);
-                self.keep_in_background(epoch, next);
+                self.keep_in_background(next);
                 if self.session.is_closed() {
                     // Closed while the grant was on its way: nobody else would give it back.
                     let _ = self.release(Some(epoch), Duration::from_secs(2));

@@ -82,6 +82,8 @@ pub(crate) struct Core {
     pub(super) last_error: Option<Error>,
     /// When the keeper looks at the lease next; its other timers are stale.
     pub(super) timer: Option<Moment>,
+    /// Threads that wait for a change.
+    waiting: u32,
     handlers: Vec<(u64, Handler)>,
     next_handler: u64,
 }
@@ -108,7 +110,7 @@ pub(crate) struct LockInner {
     /// Guards the state of the lease and what goes with it.
     core: Mutex<Core>,
     /// A renewal or an acquire came to its end, or the lease did.
-    pub(super) changed: Condvar,
+    changed: Condvar,
 }
 
 impl LockInner {
@@ -152,7 +154,18 @@ impl LockInner {
     /// Shows the state of the lease to `keep_alive` and to whoever waits for a change.
     pub(super) fn publish(&self, core: &Core) {
         self.word.store(core.lease.quiet_until(self.renews_at_checkpoints()));
-        self.changed.notify_all();
+        // Nobody to wake is the usual case, and waking is a system call.
+        if core.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until something was published, for at most `limit`.
+    pub(super) fn wait_for_change<'a>(&self, mut core: MutexGuard<'a, Core>, limit: Duration) -> MutexGuard<'a, Core> {
+        core.waiting += 1;
+        let (mut core, _) = self.changed.wait_timeout(core, limit).unwrap_or_else(PoisonError::into_inner);
+        core.waiting -= 1;
+        core
     }
 
     /// Looks at the clock; a lease whose deadline passed is lost from here on.
@@ -242,6 +255,7 @@ impl Lock {
                 refusal: None,
                 last_error: None,
                 timer: None,
+                waiting: 0,
                 handlers: Vec::new(),
                 next_handler: 1,
             }),
@@ -355,8 +369,7 @@ impl Lock {
                 (Clock::Boot, Some(deadline)) => deadline.since(boot_now()).max(Duration::from_millis(1)),
                 (Clock::Boot, None) => Duration::from_secs(1),
             };
-            let (guard, _) = inner.changed.wait_timeout(core, slice.min(left)).unwrap_or_else(PoisonError::into_inner);
-            core = inner.look(guard);
+            core = inner.look(inner.wait_for_change(core, slice.min(left)));
         }
     }
 

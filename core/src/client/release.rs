@@ -1,6 +1,5 @@
 //! Giving back.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::lock::{Lock, LockInner};
@@ -113,7 +112,7 @@ impl LockInner {
             if left.is_zero() {
                 break;
             }
-            core = self.changed.wait_timeout(core, left).unwrap_or_else(PoisonError::into_inner).0;
+            core = self.wait_for_change(core, left);
             if core.lease.epoch() != epoch {
                 return Ok(false);
             }

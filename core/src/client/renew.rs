@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::lock::LockInner;
 use super::options::Renewal;
 use crate::backend::{Hold, Renewed};
-use crate::clock::{Clock, Moment};
+use crate::clock::Moment;
 use crate::keeper::{self, Kept};
 use crate::log::warn_user;
 use crate::machine::lease::{Attempt, Due, RenewStep};
@@ -104,25 +104,31 @@ impl LockInner {
             return;
         };
         let at = Moment::default();
-        let epoch = {
-            let mut core = self.core();
-            core.timer = Some(at);
-            core.lease.epoch()
-        };
+        if self.core().timer.replace(at) == Some(at) {
+            return;
+        }
         let kept: Arc<dyn Kept> = me.clone();
         // A manual clock has no keeper, and a process may have no thread left for one.
-        if self.clock.is_manual() || !keeper::schedule(Arc::downgrade(&kept), epoch, at) {
-            me.keep_here(epoch);
+        if self.clock.is_manual() || !keeper::schedule(Arc::downgrade(&kept), at) {
+            me.keep_here();
         }
     }
 
-    /// Has the keeper look after the hold that was just granted.
-    pub(super) fn keep_in_background(self: &Arc<Self>, epoch: u64, next: Moment) {
-        if self.renewal == Renewal::Background && matches!(self.clock, Clock::Boot) {
-            self.core().timer = Some(next);
-            let kept: Arc<dyn Kept> = self.clone();
-            keeper::schedule(Arc::downgrade(&kept), epoch, next);
+    /// Has the keeper look after the hold that was just granted. A timer of an earlier hold serves
+    /// this one as well, so that a handle taken in a loop has one and not as many as holds.
+    pub(super) fn keep_in_background(self: &Arc<Self>, next: Moment) {
+        if self.renewal != Renewal::Background || self.clock.is_manual() {
+            return;
         }
+        {
+            let mut core = self.core();
+            if core.timer.is_some_and(|at| at <= next) {
+                return;
+            }
+            core.timer = Some(next);
+        }
+        let kept: Arc<dyn Kept> = self.clone();
+        keeper::schedule(Arc::downgrade(&kept), next);
     }
 
     /// When something is due on a background handle with a manual clock.
@@ -139,47 +145,43 @@ impl LockInner {
 
     pub(super) fn step_in_background(&self) {
         if self.renewal == Renewal::Background {
-            let epoch = self.core().lease.epoch();
-            self.keep_here(epoch);
+            self.keep_here();
         }
     }
 
     /// Does what is due on this thread and answers when something is due again.
-    fn keep_here(&self, epoch: u64) -> Option<Moment> {
+    fn keep_here(&self) -> Option<Moment> {
         let mut core = self.look(self.core());
-        if core.lease.epoch() != epoch {
-            return None;
-        }
-        let now = self.clock.now();
-        if let Some(attempt) = core.lease.begin_renewal(now) {
+        if let Some(attempt) = core.lease.begin_renewal(self.clock.now()) {
             self.publish(&core);
             drop(core);
             self.renew(attempt);
             core = self.core();
         }
-        if self.renewal != Renewal::Background || core.lease.epoch() != epoch {
+        // Set before a loss is told: a handler may acquire again, and that sets a timer of its own.
+        core.timer = None;
+        if self.renewal != Renewal::Background {
             return None;
         }
         let (mut core, due) = self.due(core);
-        let next = match due {
+        core.timer = match due {
             Due::Nothing { until } => Some(until),
             Due::Renewal => Some(self.clock.now()),
-            Due::Lost(_) | Due::NotHeld => None,
+            Due::Lost(_) | Due::NotHeld => return None,
         };
-        core.timer = next;
-        next
+        core.timer
     }
 }
 
 impl Kept for LockInner {
-    fn keep(self: Arc<Self>, epoch: u64, at: Moment) -> Option<Moment> {
+    fn keep(self: Arc<Self>, at: Moment) -> Option<Moment> {
         let mut core = self.look(self.core());
-        if core.lease.epoch() != epoch || core.timer != Some(at) {
+        if core.timer != Some(at) {
             return None;
         }
         let Some(attempt) = core.lease.begin_renewal(self.clock.now()) else {
             drop(core);
-            return self.keep_here(epoch);
+            return self.keep_here();
         };
         self.publish(&core);
         // Nothing is missed if the answer comes late: the lease is looked at when it ends.
@@ -192,15 +194,15 @@ impl Kept for LockInner {
             // Unreachable is a process that stands still with the store; the leases of other stores must not wait too.
             if !matches!(&answer, Err(error) if error.kind() == Kind::Unreachable) {
                 self.answered(attempt, sent, answer);
-                return self.keep_here(epoch);
+                return self.keep_here();
             }
         }
         let me = self.clone();
         self.session.workers().run(move || {
             me.renew(attempt);
-            if let Some(next) = me.keep_here(epoch) {
+            if let Some(next) = me.keep_here() {
                 let kept: Arc<dyn Kept> = me.clone();
-                keeper::schedule(Arc::downgrade(&kept), epoch, next);
+                keeper::schedule(Arc::downgrade(&kept), next);
             }
         });
         end

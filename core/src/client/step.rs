@@ -1,7 +1,7 @@
 //! Steps: changes that are done together, or not at all, while the guarded locks are held.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -451,7 +451,7 @@ impl LockInner {
             if left.is_zero() {
                 break;
             }
-            core = self.changed.wait_timeout(core, left).unwrap_or_else(PoisonError::into_inner).0;
+            core = self.wait_for_change(core, left);
             core = self.look(core);
         }
         let hold = core.lease.last_hold().filter(|_| core.lease.is_held(self.clock.now()));
