@@ -22,11 +22,12 @@ rm -rf "$work/wheels" "$work/source" "$work/fresh" "$work/outside"
 mkdir -p "$work/source"
 "$tools/bin/maturin" sdist --manifest-path "$here/Cargo.toml" --out "$work/source"
 tar -xzmf "$work"/source/*.tar.gz -C "$work/source" --strip-components=1
-"$tools/bin/maturin" build --quiet --manifest-path "$work/source/bindings/python/Cargo.toml" --out "$work/wheels" \
-    --profile dev
+# In a target folder of its own: cargo takes two copies of a workspace for one.
+CARGO_TARGET_DIR=$work/target "$tools/bin/maturin" build --quiet --profile dev \
+    --manifest-path "$work/source/bindings/python/Cargo.toml" --out "$work/wheels"
 
 "$python" -m venv "$work/fresh"
-"$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8' 'mypy>=1.11' 'ruff>=0.6'
+"$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8,<10' 'mypy>=1.11,<3' 'ruff>=0.6,<0.18'
 mkdir -p "$work/outside"
 cd "$work/outside"
 status=0
