@@ -270,6 +270,18 @@ fn threads_that_share_a_handle_take_turns() {
 }
 
 #[test]
+fn a_handle_that_is_taken_again_and_again_is_renewed_each_time() {
+    let client = Client::open("memory:").unwrap();
+    let lock = client.lock("n", Duration::from_millis(600)).unwrap();
+    for hold in [0, 0, 250, 0, 100, 1_000, 0, 1_000] {
+        take(&lock);
+        std::thread::sleep(Duration::from_millis(hold));
+        assert!(lock.held() && lock.lost_reason().is_none(), "after {hold} ms");
+        assert!(lock.release().unwrap());
+    }
+}
+
+#[test]
 fn background_renewal_keeps_a_real_lease() {
     let client = Client::open("memory:").unwrap();
     let lock = client.acquire("n", Duration::from_millis(150)).unwrap();
