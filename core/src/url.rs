@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::secret::Secret;
+use crate::store::zookeeper::EnsembleUrl;
 use crate::{Error, Kind, Result};
 
 /// A store, as its URL names it.
@@ -14,6 +15,8 @@ pub(crate) enum StoreUrl {
     File { path: Option<PathBuf> },
     /// `http://host:6632,http://other:6632`: the servers of one store.
     Http { servers: Vec<ServerUrl> },
+    /// `zookeeper://a,b:2181/root?layout=curator`.
+    ZooKeeper(EnsembleUrl),
 }
 
 /// One server of a store that is reached over HTTP.
@@ -28,7 +31,7 @@ pub(crate) struct ServerUrl {
     pub(crate) password: Option<Secret>,
 }
 
-fn bad_url(detail: impl std::fmt::Display) -> Error {
+pub(crate) fn bad_url(detail: impl std::fmt::Display) -> Error {
     Error::invalid(
         "locks_bad_url",
         format!("{detail} (locks_bad_url). Write file:/var/lib/fencehold, http://broker:6632, file: or memory:"),
@@ -110,10 +113,11 @@ impl StoreUrl {
                 Ok(Self::File { path: Some(PathBuf::from(std::ffi::OsString::from_vec(bytes))) })
             }
             "http" | "https" => Ok(Self::Http { servers: url.split(',').map(server).collect::<Result<_>>()? }),
-            "etcd" | "etcds" | "zookeeper" | "postgres" | "postgresql" => Err(Error::new(
+            "zookeeper" => EnsembleUrl::parse(path, parameters).map(Self::ZooKeeper),
+            "etcd" | "etcds" | "postgres" | "postgresql" => Err(Error::new(
                 Kind::Unsupported,
                 "unsupported",
-                format!("this version of fencehold has no {scheme} store; it has file:, http: and memory:"),
+                format!("this version of fencehold has no {scheme} store; it has file:, http:, zookeeper: and memory:"),
             )),
             _ => Err(bad_url(format!("there is no store {scheme:?}"))),
         }
@@ -123,6 +127,7 @@ impl StoreUrl {
     pub(crate) fn shown(&self, given: &str) -> String {
         match self {
             Self::Http { servers } => servers.iter().map(|server| &*server.base).collect::<Vec<_>>().join(","),
+            Self::ZooKeeper(url) => url.shown(),
             _ => given.split('?').next().unwrap_or(given).to_string(),
         }
     }
@@ -176,13 +181,13 @@ fn server(url: &str) -> Result<ServerUrl> {
     })
 }
 
-fn percent_decoded_secret(part: &str) -> Result<Vec<u8>> {
+pub(crate) fn percent_decoded_secret(part: &str) -> Result<Vec<u8>> {
     percent_decoded(part).map_err(|_| {
         bad_url("the user or the password in the URL has a '%' without two hexadecimal digits; write %25 for '%'")
     })
 }
 
-fn unknown_parameter(parameter: &str) -> Error {
+pub(crate) fn unknown_parameter(parameter: &str) -> Error {
     let name = parameter.split('=').next().unwrap_or(parameter);
     bad_url(format!("the URL has the unknown parameter {name:?}"))
 }

@@ -4,6 +4,7 @@
 pub(crate) mod file;
 mod http;
 pub(crate) mod memory;
+pub(crate) mod zookeeper;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use crate::url::StoreUrl;
 use file::FileStore;
 use http::HttpStore;
 use memory::MemoryStore;
+use zookeeper::ZooKeeperStore;
 
 /// Opens the store that `url` names, without any I/O.
 pub(crate) fn open(url: &StoreUrl, options: &Resolved) -> Result<Arc<dyn Backend>> {
@@ -37,6 +39,7 @@ pub(crate) fn open(url: &StoreUrl, options: &Resolved) -> Result<Arc<dyn Backend
             };
             Ok(Arc::new(KvBackend::new(store)))
         }
+        StoreUrl::ZooKeeper(url) => Ok(Arc::new(ZooKeeperStore::open(url, &options.access))),
         StoreUrl::Http { servers } => Ok(Arc::new(HttpStore::open(servers, options)?)),
         #[cfg(not(target_os = "linux"))]
         StoreUrl::File { .. } => Err(crate::Error::new(

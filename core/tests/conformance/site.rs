@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 use fencehold::{Acquire, Client, Lock, LockOptions, Refusal, Renewal, Wait};
 
 /// Long enough that nothing ends by itself during a test.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(40);
 /// When a test gives up waiting for what has to come.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// What a store can and cannot do by its nature.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traits {
+    /// The longest lifetime that it grants.
+    pub(crate) longest: Duration,
     /// The shortest lifetime that it grants.
     pub(crate) shortest: Duration,
     /// How much later than asked it may end a lease.
@@ -23,6 +25,10 @@ pub(crate) struct Traits {
     pub(crate) waits_in_order: bool,
     /// Other processes can use it.
     pub(crate) is_shared: bool,
+    /// Whoever is called and does not come loses its place.
+    pub(crate) calls: bool,
+    /// Each hold has a connection of its own.
+    pub(crate) connects: bool,
     /// A killed holder is replaced before its lease ends.
     pub(crate) notices_death: bool,
 }
@@ -31,19 +37,31 @@ impl Traits {
     fn of(scheme: &str) -> Self {
         let ms = Duration::from_millis;
         let kv = Self {
+            longest: Duration::from_secs(24 * 3600),
             shortest: ms(100),
             step: ms(300),
             has_slots: true,
             waits_in_order: true,
             is_shared: true,
+            calls: true,
+            connects: false,
             notices_death: false,
         };
         match scheme {
             "memory" => Self { is_shared: false, ..kv },
             "file" => Self { notices_death: true, ..kv },
             "http" | "https" | "postgres" | "postgresql" => Self { step: ms(1_300), ..kv },
-            "etcd" | "etcds" => Self { shortest: ms(2_000), step: ms(3_300), has_slots: false, ..kv },
-            "zookeeper" => Self { shortest: ms(4_000), step: ms(5_000), has_slots: false, ..kv },
+            "etcd" | "etcds" => Self { shortest: ms(2_000), step: ms(3_300), has_slots: false, calls: false, ..kv },
+            "zookeeper" => Self {
+                // The least that an ensemble is set up with.
+                longest: ms(40_000),
+                shortest: ms(4_000),
+                step: ms(5_000),
+                has_slots: false,
+                calls: false,
+                connects: true,
+                ..kv
+            },
             _ => panic!("the suite does not know what a store {scheme:?} can do"),
         }
     }
