@@ -95,6 +95,14 @@ export VALGRIND_OPTS='--leak-check=full --show-leak-kinds=definite --errors-for-
 run_tests '.phpt under valgrind' -m -d pcre.jit=0 "${chosen[@]}"
 unset ZEND_DONT_UNLOAD_MODULES VALGRIND_OPTS
 
+# --- the benchmark measures; what it measures is judged elsewhere
+measures() {
+    php -n -d extension="$extension" bench/keep_alive.php --json >"$work/bench.json" &&
+        php -r '$b = json_decode(file_get_contents($argv[1]), true); exit($b["ratio"] > 0 && count($b["rows"]) === 3 ? 0 : 1);' \
+            "$work/bench.json"
+}
+check 'bench/keep_alive.php measures' measures
+
 # --- scenarios
 scenarios() { php -n -d extension="$extension" bindings/php/tests/scenarios.php; }
 scenarios >"$work/scenarios.log" 2>&1 || true
