@@ -2,16 +2,21 @@
 SHELL := /bin/bash
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
-.PHONY: help setup build test lint format
+.PHONY: help setup demo test lint format build bench
 
 help:
+	@echo 'make demo     contenders in every language over one store: who held when, which stale write was refused'
 	@echo 'make test     lint and every test; the last line is N passed, N failed'
 	@echo 'make lint     formatters and linters only'
 	@echo 'make build    the workspace in the release profile'
+	@echo 'make bench    what a file: store does here: pairs per second, contended pairs, keep_alive'
 	@echo 'make format   lets the formatters write'
 
 setup:
 	@tools/setup
+
+demo: setup
+	@exec bash examples/nightly/demo.sh
 
 build: setup
 	@cargo build --workspace --release
@@ -26,3 +31,7 @@ format: setup
 	@cargo fmt --all
 	@git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | grep -vE '^include/fencehold\.h$$|_arginfo\.h$$' | xargs -r clang-format -i
 	@git ls-files '*.py' '*.pyi' | xargs -r target/tools-venv/bin/ruff format --quiet --line-length 120
+
+bench: setup
+	@cargo build --quiet --release -p fencehold-cli
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && "$$CARGO_TARGET_DIR/release/fencehold" --store "file:$$folder/store" bench

@@ -23,6 +23,7 @@ build_all() {
 # Builds once per run of the calling script, with the output shown only when it fails.
 build_once() {
     [[ " ${built_parts-} " != *" $1 "* ]] || return 0
+    echo "building: $1" >&2
     if ! "$2" >"$built/$1.log" 2>&1; then
         echo "building for $1 failed:" >&2
         tail -n 40 "$built/$1.log" >&2
@@ -69,10 +70,12 @@ run_php() { $php_command "$@"; }
 # Node finds a package from where the importing file is, so a program runs from a copy beside the package.
 node_command=node
 build_node() {
-    bash bindings/node/build.sh
+    FENCEHOLD_PROFILE=dev bash bindings/node/build.sh
     rm -rf "$built/node"
-    mkdir -p "$built/node/node_modules"
-    ln -s "$built_root/bindings/node" "$built/node/node_modules/fencehold"
+    mkdir -p "$built/node"
+    npm --prefix bindings/node pack --silent --pack-destination "$built/node" ./bindings/node >/dev/null &&
+        echo '{ "private": true }' >"$built/node/package.json" &&
+        (cd "$built/node" && npm install --silent --no-audit --no-fund --offline ./fencehold-*.tgz)
 }
 node_file() {
     cp "$1" "$built/node/"
