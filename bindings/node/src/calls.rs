@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use fencehold::{
     Acquire, Cancel, Client, ClientOptions, Crash, Error, Kind, Lock, LockOptions, LostReason, ReleaseId, Renewal,
@@ -14,7 +15,7 @@ use crate::arguments::Call;
 use crate::convert;
 use crate::js::{Answer, Env, Fail, Type, Value};
 use crate::mailbox::{Message, Outcome};
-use crate::state::{Handle, in_background};
+use crate::state::{Handle, Opened, in_background};
 use crate::steps;
 
 /// A native function and its name in JavaScript.
@@ -79,8 +80,8 @@ fn handle(call: &Call<'_>) -> Answer<Arc<Lock>> {
 
 /// `work` with a client, on a thread that may block.
 fn on_client(call: &Call<'_>, work: impl FnOnce(Client) -> Result<Outcome> + Send + 'static) -> Answer {
-    let client = call.state.client(call.id(0)?)?;
-    call.state.start(call.env, None, move || work(client))
+    let Opened { client, answered } = call.state.opened(call.id(0)?)?;
+    call.state.start(call.env, None, move || work(client).inspect(|_| answered.store(true, Relaxed)))
 }
 
 /// open(url, authToken, authTokenFile, user, password, passwordFile, caFile, certFile, keyFile, label, requestTimeout)
@@ -176,13 +177,13 @@ fn force_release(call: &Call<'_>) -> Answer {
 
 /// lock(client, name, permits, ttl, wait, owner, resume, label, fair, reentrant, background, crash)
 fn lock(call: &Call<'_>) -> Answer {
-    let client = call.state.client(call.id(0)?)?;
+    let Opened { client, answered } = call.state.opened(call.id(0)?)?;
     let name = call.needed(1, "locks_bad_name", "the name")?;
     let (lock, wait) = make(call, &client, &name).map_err(|fail| match fail {
         Fail::Ours(error, _) => Fail::Ours(error, Some(name)),
         Fail::Node => Fail::Node,
     })?;
-    call.env.number(call.state.add_handle(Handle { lock: Arc::new(lock), wait }) as f64)
+    call.env.number(call.state.add_handle(Handle { answered, lock: Arc::new(lock), wait }) as f64)
 }
 
 fn make(call: &Call<'_>, client: &Client, name: &str) -> Answer<(Lock, Wait)> {
@@ -265,7 +266,7 @@ unsafe extern "C" fn call_nothing(env: sys::napi_env, info: sys::napi_callback_i
     value
 }
 
-/// idle(): a function that does nothing, for bench/keep_alive.mjs to compare with.
+/// idle(): a function that does nothing, for bench/bench.mjs to compare with.
 fn idle(call: &Call<'_>) -> Answer {
     // SAFETY: `call_nothing` looks behind no pointer.
     unsafe { call.env.function("idle", Some(call_nothing), ptr::null_mut()) }
@@ -311,11 +312,11 @@ fn may_pass(error: &Error) -> bool {
 
 /// acquire(lock, wait, raise): true, a refusal, or the number of a call.
 fn acquire(call: &Call<'_>) -> Answer {
-    let Handle { lock, wait: own } = call.state.handle(call.id(0)?)?;
+    let Handle { answered, lock, wait: own } = call.state.handle(call.id(0)?)?;
     let given = call.wait(1)?;
     let raise = call.flag(2, "raise")?.unwrap_or(false);
     let one_try = matches!(if given == Wait::Default { own } else { given }, Wait::Default | Wait::No);
-    match lock.acquire_at_once() {
+    match if answered.load(Relaxed) { lock.acquire_at_once() } else { Ok(None) } {
         Ok(Some(Acquire::Granted)) => return call.env.bool(true),
         Ok(Some(Acquire::Refused(why))) if one_try && !raise => return convert::refusal(call.env, &why),
         Ok(_) => {}
@@ -325,18 +326,21 @@ fn acquire(call: &Call<'_>) -> Answer {
     let cancel = Cancel::new();
     let theirs = cancel.clone();
     call.state.start(call.env, Some(cancel), move || {
-        if raise {
-            return lock.acquire_or_raise(given, Some(&theirs)).map(Outcome::Granted);
-        }
-        answered(&lock, lock.acquire_cancellable(given, &theirs)?)
+        let outcome = if raise {
+            Outcome::Granted(lock.acquire_or_raise(given, Some(&theirs))?)
+        } else {
+            outcome(&lock, lock.acquire_cancellable(given, &theirs)?)
+        };
+        answered.store(true, Relaxed);
+        Ok(outcome)
     })
 }
 
-fn answered(lock: &Lock, answer: Acquire) -> Result<Outcome> {
-    Ok(match answer {
+fn outcome(lock: &Lock, answer: Acquire) -> Outcome {
+    match answer {
         Acquire::Granted => Outcome::Granted(lock.epoch()),
         Acquire::Refused(why) => Outcome::Refused(why),
-    })
+    }
 }
 
 /// stepAside(lock, wait): the number of a call.
@@ -345,7 +349,8 @@ fn step_aside(call: &Call<'_>) -> Answer {
     let wait = call.wait(1)?;
     let cancel = Cancel::new();
     let theirs = cancel.clone();
-    call.state.start(call.env, Some(cancel), move || answered(&lock, lock.step_aside_cancellable(wait, Some(&theirs))?))
+    call.state
+        .start(call.env, Some(cancel), move || Ok(outcome(&lock, lock.step_aside_cancellable(wait, Some(&theirs))?)))
 }
 
 /// release(lock): true, false, or the number of a call.

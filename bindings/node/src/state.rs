@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fencehold::{Cancel, Client, Error, Lock, Result, StepParts, Wait};
 use napi_sys as sys;
@@ -14,9 +15,20 @@ use crate::js::{Answer, Env, Fail, Value};
 use crate::mailbox::{Mailbox, Message, Outcome};
 use crate::threads;
 
+/// A client that JavaScript knows by its number.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    pub(crate) client: Client,
+    /// Whether its store has answered: from then on an uncontended call is decided in microseconds. The first one
+    /// may have to make a folder and wait for a disk.
+    pub(crate) answered: Arc<AtomicBool>,
+}
+
 /// A handle that JavaScript knows by its number.
 #[derive(Clone)]
 pub(crate) struct Handle {
+    /// As of its client.
+    pub(crate) answered: Arc<AtomicBool>,
     pub(crate) lock: Arc<Lock>,
     /// The wait that the handle was made with.
     pub(crate) wait: Wait,
@@ -30,7 +42,7 @@ pub(crate) struct State {
     pub(crate) mailbox: Arc<Mailbox>,
     /// Makes an `Error` object of a description.
     pub(crate) make_error: sys::napi_ref,
-    clients: RefCell<HashMap<u64, Client>>,
+    clients: RefCell<HashMap<u64, Opened>>,
     handles: RefCell<HashMap<u64, Handle>>,
     cancels: RefCell<HashMap<u64, Cancel>>,
     steps: RefCell<HashMap<u64, StepParts>>,
@@ -59,16 +71,22 @@ impl State {
 
     pub(crate) fn add_client(&self, client: Client) -> u64 {
         let id = self.next();
-        self.clients.borrow_mut().insert(id, client);
+        // Nothing is behind this one that could take its time.
+        let answered = Arc::new(AtomicBool::new(client.store().starts_with("memory:")));
+        self.clients.borrow_mut().insert(id, Opened { client, answered });
         id
     }
 
-    pub(crate) fn client(&self, id: u64) -> Answer<Client> {
+    pub(crate) fn opened(&self, id: u64) -> Answer<Opened> {
         self.clients.borrow().get(&id).cloned().ok_or_else(|| convert::gone("client"))
     }
 
+    pub(crate) fn client(&self, id: u64) -> Answer<Client> {
+        Ok(self.opened(id)?.client)
+    }
+
     pub(crate) fn forget_client(&self, id: u64) -> Option<Client> {
-        self.clients.borrow_mut().remove(&id)
+        Some(self.clients.borrow_mut().remove(&id)?.client)
     }
 
     pub(crate) fn add_handle(&self, handle: Handle) -> u64 {
@@ -142,7 +160,7 @@ impl State {
 
     /// Closes every client: waits end and holds are given back, in three seconds at most.
     pub(crate) fn close_all(&self) {
-        let clients: Vec<Client> = self.clients.borrow().values().cloned().collect();
+        let clients: Vec<Client> = self.clients.borrow().values().map(|opened| opened.client.clone()).collect();
         std::thread::scope(|scope| {
             for client in &clients {
                 // Nobody is left to tell; what could not be given back ends by itself.

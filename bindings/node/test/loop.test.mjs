@@ -58,6 +58,22 @@ test('an uncontended acquire and release need no turn of the event loop', async 
   assert.equal(turned, false)
 })
 
+test('the first call of a store, which has to make its folder, does not block the event loop', async (t) => {
+  const client = new Client(`file:${folder(t)}/made`)
+  let turned = false
+  setImmediate(() => { turned = true })
+  const lock = client.lock('n', { ttl: '10s' })
+  assert.equal(await lock.acquire(), true)
+  assert.equal(turned, true)
+  // From then on there is nothing to wait for.
+  turned = false
+  setImmediate(() => { turned = true })
+  assert.equal(await lock.release(), true)
+  assert.equal(await lock.acquire(), true)
+  assert.equal(turned, false)
+  await client.close()
+})
+
 test('a handle that waits can be asked and can acquire again without blocking', async (t) => {
   const client = memory(t)
   const holder = await client.acquire('n', { ttl: '10s' })
