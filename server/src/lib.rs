@@ -10,8 +10,10 @@ mod locks;
 mod metrics;
 mod net;
 mod options;
+mod queues;
 mod serve;
 mod store;
+mod transaction;
 mod values;
 
 pub use failure::Failure;

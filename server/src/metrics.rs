@@ -77,11 +77,13 @@ const LOCK_RESULTS: [(&str, &str); 10] = [
 pub(crate) enum Loss {
     /// A renewal came too late.
     Renew,
+    /// A guard did not hold.
+    Guard,
     /// Its time was over.
     Expired,
 }
 
-const LOSSES: [&str; 2] = ["renew", "expired"];
+const LOSSES: [&str; 3] = ["renew", "guard", "expired"];
 
 /// All counters of a server.
 #[derive(Default)]

@@ -145,7 +145,7 @@ impl Page {
 }
 
 /// A time with always six digits after the second and a `Z`.
-fn zulu(micros: i64) -> String {
+pub(crate) fn zulu(micros: i64) -> String {
     let whole = stamp::format(micros.div_euclid(1_000_000) * 1_000_000);
     let second = whole.strip_suffix("+00:00").unwrap_or(&whole);
     format!("{second}.{:06}Z", micros.rem_euclid(1_000_000))

@@ -6,6 +6,9 @@ mod answer;
 mod gate;
 mod kv;
 mod locks;
+mod queues;
+mod timers;
+mod transaction;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,7 +19,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::{any, get, post};
+use axum::routing::{any, delete, get, post};
 use serde_json::json;
 use tokio::sync::watch;
 use tower_http::limit::RequestBodyLimitLayer;
@@ -24,6 +27,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 use self::answer::json as json_answer;
 use crate::metrics::{Gauges, Metrics};
 use crate::options::Options;
+use crate::queues::Bells;
 use crate::store::Store;
 
 /// The longest body.
@@ -37,6 +41,7 @@ pub(crate) struct App {
     /// Turns true when the server ends.
     pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) connections: Arc<AtomicUsize>,
+    pub(crate) bells: Bells,
     polls: AtomicU64,
 }
 
@@ -50,7 +55,8 @@ impl App {
         stopping: watch::Receiver<bool>,
         connections: Arc<AtomicUsize>,
     ) -> Self {
-        Self { store, metrics, options, stopping, connections, polls: AtomicU64::new(1) }
+        let bells = store.bells().clone();
+        Self { store, metrics, options, stopping, connections, bells, polls: AtomicU64::new(1) }
     }
 
     /// A number for a connection that waits.
@@ -75,6 +81,20 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/api/v1/kv/{namespace}/{*key}", get(kv::get).put(kv::put).delete(kv::delete))
         .route("/api/v1/resources/kv/namespaces", get(kv::namespaces))
         .route("/api/v1/resources/kv/list", post(kv::list))
+        .route("/api/v1/transaction", post(transaction::call))
+        .route("/api/v1/push", post(queues::push))
+        .route("/api/v1/pop", get(queues::pop_any))
+        .route("/api/v1/pop/queue/{queue}", get(queues::pop_queue))
+        .route("/api/v1/pop/queue/{queue}/partition/{partition}", get(queues::pop_partition))
+        .route("/api/v1/ack", post(queues::ack))
+        .route("/api/v1/ack/batch", post(queues::ack_batch))
+        .route("/api/v1/lease/{lease}/extend", post(queues::extend))
+        .route("/api/v1/configure", post(queues::configure))
+        .route("/api/v1/resources/queues/{queue}", delete(queues::delete))
+        .route("/api/v1/fetch", post(queues::fetch))
+        .route("/api/v1/timers", post(timers::call))
+        .route("/api/v1/timers/{queue}", get(timers::list))
+        .route("/api/v1/timers/{queue}/{*key}", get(timers::peek).delete(timers::cancel))
         .route("/api/{*path}", any(no_such_route))
         .fallback(no_such_page)
         .method_not_allowed_fallback(no_such_route)

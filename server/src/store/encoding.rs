@@ -17,6 +17,22 @@ pub(crate) enum Area {
     Locks = 2,
     Tickets = 3,
     Values = 4,
+    /// Queues, partitions, subscriptions and leases by name.
+    Names = 5,
+    /// The names of partitions by their number.
+    Partitions = 6,
+    /// Messages by partition and offset.
+    Messages = 7,
+    /// Where each group stands in a partition.
+    Groups = 8,
+    /// The offsets of messages by partition and identifier.
+    Pushed = 9,
+    /// Messages that nobody could work on.
+    Dead = 10,
+    /// Timers by queue and key.
+    Timers = 11,
+    /// Timers by when they are due.
+    Due = 12,
 }
 
 impl Area {

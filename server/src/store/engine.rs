@@ -13,11 +13,13 @@ use tokio::sync::oneshot;
 
 use super::Presence;
 use super::counters::{Counters, Rows};
+use super::encoding::Area;
 use super::environment::{Environment, Opened};
 use super::rows::Writer;
 use super::sweep::Sweep;
 use crate::lines::Lines;
 use crate::metrics::Metrics;
+use crate::queues::Bells;
 
 /// The most commands of one group.
 const GROUP: usize = 1024;
@@ -125,74 +127,74 @@ fn fatal(what: &str) -> ! {
     std::process::exit(74)
 }
 
+/// What the writer shares with everybody else.
+pub(crate) struct Parts {
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) presence: Presence,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) bells: Bells,
+}
+
 pub(crate) struct Engine {
-    environment: Arc<Environment>,
+    parts: Parts,
     next_version: u64,
     rows: Rows,
-    presence: Presence,
-    counters: Arc<Counters>,
-    metrics: Arc<Metrics>,
     lines: Lines,
     commands: Receiver<Work>,
     waiting: Arc<AtomicUsize>,
     next: Vec<Work>,
     sweep: Sweep,
     next_sweep: Moment,
+    /// When the next timer is due.
+    next_timer: Moment,
 }
 
 impl Engine {
-    pub(crate) fn new(
-        environment: Arc<Environment>,
-        opened: &Opened,
-        presence: Presence,
-        counters: Arc<Counters>,
-        metrics: Arc<Metrics>,
-    ) -> (Self, Queue) {
+    pub(crate) fn new(parts: Parts, opened: &Opened) -> (Self, Queue) {
         let (send, commands) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let queue = Queue { commands: send, waiting: waiting.clone() };
         let engine = Self {
-            environment,
             next_version: opened.next_version,
             rows: opened.rows,
-            lines: Lines::new(presence.clone()),
-            presence,
-            counters,
-            metrics,
+            lines: Lines::new(parts.presence.clone()),
             commands,
             waiting,
             next: Vec::new(),
             sweep: Sweep::default(),
             next_sweep: boot_now(),
+            next_timer: boot_now(),
+            parts,
         };
         (engine, queue)
     }
 
-    /// Works until every way to it is gone.
-    pub(crate) fn run(mut self) {
+    /// When something is due although nobody asks.
+    fn next_due(&self) -> Moment {
+        self.lines.next_due().unwrap_or(Moment::NEVER).min(self.next_sweep).min(self.next_timer)
+    }
+
+    /// Works until every way to it is gone. `ready` hears when those in line are known.
+    pub(crate) fn run(mut self, ready: &Sender<()>) {
         self.group(vec![command(0, |step| {
             if let Err(error) = step.attempt(crate::lines::restore) {
                 fatal(&format!("those in line cannot be read: {error}"));
             }
         })]);
+        let _ = ready.send(());
         loop {
             let mut group = std::mem::take(&mut self.next);
             if group.is_empty() {
-                let now = boot_now();
-                let due = self.lines.next_due().unwrap_or(Moment::NEVER).min(self.next_sweep);
-                let sleep = due.since(now).min(IDLE);
-                match self.commands.recv_timeout(sleep) {
+                match self.commands.recv_timeout(self.next_due().since(boot_now()).min(IDLE)) {
                     Ok(work) => group.push(self.taken(work)),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
-            let now = boot_now();
-            let is_due = self.lines.next_due().is_some_and(|due| due <= now);
-            if group.is_empty() && !is_due && now < self.next_sweep {
-                continue;
+            if !group.is_empty() || self.next_due() <= boot_now() {
+                self.group(group);
             }
-            self.group(group);
         }
     }
 
@@ -204,18 +206,19 @@ impl Engine {
     /// Runs a group: the commands given and whatever else has come until then.
     fn group(&mut self, first: Vec<Work>) {
         let began = Instant::now();
-        let txn = match self.environment.env.write_txn() {
+        let txn = match self.parts.environment.env.write_txn() {
             Ok(txn) => txn,
             Err(error) => fatal(&format!("the rows cannot be written: {error}")),
         };
-        let rows = Writer::new(txn, self.environment.tree, self.next_version, self.rows, self.presence.clone());
+        let rows =
+            Writer::new(txn, self.parts.environment.tree, self.next_version, self.rows, self.parts.presence.clone());
         let mut step = Step {
             rows,
             lines: &mut self.lines,
             touched: Vec::new(),
             wakes: Vec::new(),
             afters: Vec::new(),
-            metrics: &self.metrics,
+            metrics: &self.parts.metrics,
         };
         let (mut count, mut bytes) = (0, 0);
         let mut first = first.into_iter();
@@ -229,7 +232,7 @@ impl Engine {
             };
             // A row costs its page and the pages above it at most.
             bytes += work.size * 2 + 64 * 1024;
-            step.rows.begin(!self.environment.make_room(bytes));
+            step.rows.begin(!self.parts.environment.make_room(bytes));
             (work.body)(&mut step);
             crate::lines::settle(&mut step);
             count += 1;
@@ -237,13 +240,17 @@ impl Engine {
                 break;
             }
         }
-        step.rows.begin(!self.environment.make_room(bytes));
+        step.rows.begin(!self.parts.environment.make_room(bytes));
         crate::lines::expire(&mut step);
         if boot_now() >= self.next_sweep {
             self.next_sweep = boot_now().after(SWEEP);
             // What cannot be cleared away now is next time.
             let _ = step.attempt(|step| self.sweep.run(step));
         }
+        let is_there = step.rows.counts()[Area::Due as usize] > 0;
+        let due = if is_there { step.attempt(|step| crate::queues::fire(step, &self.parts.bells)) } else { Ok(None) };
+        // A full disk: the timer stays, and is tried again.
+        self.next_timer = due.map_or_else(|_| boot_now().after(IDLE), |due| due.unwrap_or(Moment::NEVER));
         let Step { rows, afters, .. } = step;
         self.next_version = rows.next_version();
         self.rows = *rows.counts();
@@ -252,9 +259,9 @@ impl Engine {
             if let Err(error) = rows.commit() {
                 fatal(&format!("the rows could not be made durable: {error}"));
             }
-            self.metrics.committed(began.elapsed(), count);
+            self.parts.metrics.committed(began.elapsed(), count);
         }
-        self.counters.set(&self.rows, self.lines.polling());
+        self.parts.counters.set(&self.rows, self.lines.polling());
         self.next = first.chain(afters.into_iter().filter_map(|after| after())).collect();
     }
 }

@@ -26,6 +26,7 @@ pub(crate) use self::presence::{Presence, client_of, word_of};
 use self::rows::Reader;
 use crate::failure::Failure;
 use crate::metrics::Metrics;
+use crate::queues::Bells;
 
 /// When a change is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,7 @@ pub(crate) struct Store {
     queue: Queue,
     presence: Presence,
     counters: Arc<Counters>,
+    bells: Bells,
 }
 
 /// The writer's thread, which ends when the last [`Store`] is gone.
@@ -76,12 +78,23 @@ impl Store {
         let presence = Presence::default();
         let counters = Arc::new(Counters::default());
         counters.set(&opened.rows, 0);
-        let (engine, queue) = Engine::new(environment.clone(), &opened, presence.clone(), counters.clone(), metrics);
+        let bells = Bells::default();
+        let parts = engine::Parts {
+            environment: environment.clone(),
+            presence: presence.clone(),
+            counters: counters.clone(),
+            metrics,
+            bells: bells.clone(),
+        };
+        let (engine, queue) = Engine::new(parts, &opened);
+        let (ready, is_ready) = std::sync::mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("fencehold-writer".into())
-            .spawn(move || engine.run())
+            .spawn(move || engine.run(&ready))
             .map_err(|error| Failure::store(format!("cannot start the writer: {error}")))?;
-        Ok((Self { environment, queue, presence, counters }, thread))
+        // Nobody is served before those in line are known.
+        is_ready.recv().map_err(|_| Failure::store("the writer did not start"))?;
+        Ok((Self { environment, queue, presence, counters, bells }, thread))
     }
 
     /// Hands a command to the writer.
@@ -99,6 +112,11 @@ impl Store {
         let (work, answer) = engine::work(size, body);
         self.push(work)?;
         answer.await.unwrap_or_else(|_| Err(unanswered()))
+    }
+
+    /// What rings when messages come.
+    pub(crate) fn bells(&self) -> &Bells {
+        &self.bells
     }
 
     /// How much there is.

@@ -179,6 +179,19 @@ impl<'e> Writer<'e> {
         self.tree.get(&self.txn, &key).map_err(|error| broken(&error))
     }
 
+    /// Writes bytes under a key, unless the disk is full.
+    pub(crate) fn put_bytes(&mut self, area: Area, name: &[u8], bytes: &[u8]) -> Result<()> {
+        if self.is_full {
+            return Err(full());
+        }
+        self.replace_bytes(area, name, bytes)
+    }
+
+    /// Writes bytes under a key, on a full disk too: for what takes no more room than before.
+    pub(crate) fn replace_bytes(&mut self, area: Area, name: &[u8], bytes: &[u8]) -> Result<()> {
+        self.replace(whole_key(area, name)?, Some(bytes)).map(|_| ())
+    }
+
     /// Removes what is under a key; false when there was nothing.
     pub(crate) fn delete_bytes(&mut self, area: Area, name: &[u8]) -> Result<bool> {
         self.replace(whole_key(area, name)?, None)

@@ -6,6 +6,7 @@ use fencehold::internal::{Table, tidy};
 use super::Step;
 use super::encoding::Area;
 use crate::metrics::Loss;
+use crate::queues::Tidy;
 
 /// How many rows of a table are looked at in one round.
 const ROUND: usize = 4000;
@@ -15,6 +16,7 @@ const ROUND: usize = 4000;
 pub(crate) struct Sweep {
     locks: Option<Vec<u8>>,
     values: Option<Vec<u8>>,
+    queues: Tidy,
 }
 
 impl Sweep {
@@ -29,6 +31,6 @@ impl Sweep {
             self.values = tidy::sweep(&mut step.rows, Table::Values, self.values.as_deref(), ROUND)?;
         }
         step.metrics.lost(Loss::Expired, before - locks(step));
-        Ok(())
+        self.queues.run(step)
     }
 }
