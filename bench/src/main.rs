@@ -48,6 +48,14 @@ impl Peer {
         Self::Lease(client.lock(name, options).expect("a handle"))
     }
 
+    /// One try, of a lock that nobody else wants.
+    fn try_once(&self) {
+        match self {
+            Self::Lease(lock) => assert!(lock.acquire().expect("an answer").is_granted()),
+            Self::Flock(file) => flock(file, libc::LOCK_EX),
+        }
+    }
+
     fn take(&self) {
         match self {
             Self::Lease(lock) => {

@@ -32,7 +32,7 @@ pub(crate) fn worker(arguments: &[&str]) {
     let peers: Vec<Peer> = (0..threads).map(|at| Peer::open(kind, folder, &format!("{name}-{at}"))).collect();
     for peer in &peers {
         for _ in 0..1_000 {
-            peer.take();
+            peer.try_once();
             peer.give_back();
         }
     }
@@ -62,7 +62,7 @@ fn measure(peer: &Peer, end: u64) -> (u64, Vec<u64>) {
     let mut before = now();
     while before < end {
         for _ in 0..batch {
-            peer.take();
+            peer.try_once();
             peer.give_back();
         }
         pairs += batch;

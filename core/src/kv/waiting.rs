@@ -95,6 +95,15 @@ impl<S: RowStore> Wait<'_, S> {
         let word = match &self.word {
             Some((word, _)) => *word,
             None => {
+                // Most waits need not wait: no word and no ticket before that is known.
+                let ask = self.ask;
+                let first = self.backend.write(Intent::Grow, limit, |rows, wakes| {
+                    self.backend.tidy(rows)?;
+                    locks::attempt(rows, ask, None, wakes)
+                })?;
+                if matches!(first, Tried::Granted { .. }) {
+                    return Ok((first, 0));
+                }
                 let word = leaked(self.backend.store.wait_word()?);
                 let registered: Vec<Registered<'_, WaitWord>> = self
                     .turn

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use super::fault::{from_os, last_os_code};
 use crate::process::Generation;
@@ -63,6 +63,40 @@ pub(super) fn stat_fd(fd: libc::c_int) -> Result<libc::stat, i32> {
     }
     // SAFETY: filled in by the successful call.
     Ok(unsafe { stat.assume_init() })
+}
+
+/// What is asked about an open file before each use.
+pub(super) struct Proof {
+    pub(super) bytes: u64,
+    pub(super) links: u64,
+}
+
+/// The key of the open file `fd`, and what is asked before each use.
+///
+/// Asked without its times: whoever looks at those makes the next write store them with the file,
+/// which costs twice as much as the write.
+fn look_at(fd: libc::c_int) -> Option<(FileKey, Proof)> {
+    // Some sandboxes have no statx.
+    static HAS_STATX: AtomicBool = AtomicBool::new(true);
+    if HAS_STATX.load(Ordering::Relaxed) {
+        let mut about = MaybeUninit::<libc::statx>::uninit();
+        let mask = libc::STATX_INO | libc::STATX_SIZE | libc::STATX_NLINK;
+        let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
+        // SAFETY: an empty path and room for the answer; a bad descriptor is an error.
+        if unsafe { libc::statx(fd, c"".as_ptr(), flags, mask, about.as_mut_ptr()) } == 0 {
+            // SAFETY: filled in by the successful call.
+            let about = unsafe { about.assume_init() };
+            if about.stx_mask & mask == mask {
+                let key = (libc::makedev(about.stx_dev_major, about.stx_dev_minor), about.stx_ino);
+                return Some((key, Proof { bytes: about.stx_size, links: u64::from(about.stx_nlink) }));
+            }
+        } else if last_os_code() == libc::EBADF {
+            return None;
+        }
+        HAS_STATX.store(false, Ordering::Relaxed);
+    }
+    let stat = stat_fd(fd).ok()?;
+    Some((key_of(&stat), Proof { bytes: stat.st_size as u64, links: stat.st_nlink as u64 }))
 }
 
 impl Descriptor {
@@ -129,8 +163,8 @@ impl Descriptor {
 
     /// What the kernel knows about the file, or nothing when the descriptor is not ours any more.
     #[inline]
-    pub(super) fn prove(&self) -> Option<libc::stat> {
-        stat_fd(self.fd).ok().filter(|stat| key_of(stat) == self.key)
+    pub(super) fn prove(&self) -> Option<Proof> {
+        look_at(self.fd).filter(|(key, _)| *key == self.key).map(|(_, proof)| proof)
     }
 
     /// Closes the file if the descriptor is still ours.

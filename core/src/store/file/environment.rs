@@ -156,11 +156,11 @@ impl Environment {
     /// Proves that the descriptor is ours and that the file is where and what it was.
     #[inline]
     pub(super) fn prove(&mut self, path: &Path) -> Result<(), Fault> {
-        let Some(stat) = self.data.prove() else { return Err(Fault::Reopen) };
-        if stat.st_nlink == 0 || self.unmapped {
+        let Some(file) = self.data.prove() else { return Err(Fault::Reopen) };
+        if file.links == 0 || self.unmapped {
             return Err(Fault::Reopen);
         }
-        let size = stat.st_size as u64;
+        let size = file.bytes;
         if size < self.size {
             // Reading what was cut off would kill the process.
             return Err(damaged(path, "it was cut short").into());

@@ -69,9 +69,9 @@ impl Locked {
                 std::mem::forget(locked);
                 Err(Fault::Reopen)
             }
-            Some(stat) if stat.st_nlink == 0 => Err(Fault::Reopen),
+            Some(proof) if proof.links == 0 => Err(Fault::Reopen),
             // Touching what was cut off would kill the process.
-            Some(stat) if (stat.st_size as u64) < PAGE_BYTES as u64 => Err(damaged(path, "it was cut short").into()),
+            Some(proof) if proof.bytes < PAGE_BYTES as u64 => Err(damaged(path, "it was cut short").into()),
             Some(_) => {
                 locked.proven = true;
                 page.holder.store(pid, Ordering::Relaxed);

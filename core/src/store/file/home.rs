@@ -3,6 +3,7 @@
 //! The order of locks: the gate of opening, the gate of the home, the store's flock, the flock of
 //! the tokens.
 
+use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +22,7 @@ use super::rows::FileRows;
 use super::tokens::{BLOCK, Tokens};
 use super::wake::{PAGE_BYTES, Page, unseal};
 use crate::clock::{Clock, Moment, boot_now};
-use crate::kv::row::{Intent, Rows};
+use crate::kv::row::{ClientId, Intent, Rows};
 use crate::process::{self, Generation, PerProcess};
 use crate::{Error, Kind, Result};
 
@@ -174,8 +175,8 @@ impl Home {
     /// Maps the shared page, which the first opener makes under the flock of the still empty file.
     fn first_page(paths: &Paths, access: &Access, lock: &Descriptor, until: Moment) -> Result<&'static Page, Fault> {
         loop {
-            let stat = lock.prove().ok_or(Fault::Reopen)?;
-            if stat.st_size as u64 >= PAGE_BYTES as u64 {
+            let file = lock.prove().ok_or(Fault::Reopen)?;
+            if file.bytes >= PAGE_BYTES as u64 {
                 return Page::map(lock, &paths.lock, access);
             }
             match super::flock::try_lock(lock.fd) {
@@ -237,7 +238,11 @@ impl Home {
                 .unwrap_or_else(|| Error::internal("the store's format changed"))
                 .into());
         }
-        let client = self.presence.identity(&self.paths.clients)?;
+        let client = OnceCell::new();
+        if intent != Intent::Keep {
+            // Whoever gives back needs no identity: the row's version says whether it is the hold.
+            let _ = client.set(self.presence.identity(&self.paths.clients)?);
+        }
         if intent == Intent::Grow {
             environment.make_room(&self.paths.leases)?;
         }
@@ -257,12 +262,20 @@ impl Home {
         &self,
         environment: &mut Environment,
         intent: Intent,
-        client: crate::kv::row::ClientId,
+        client: OnceCell<ClientId>,
         now: Moment,
         body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>,
     ) -> Result<(), Fault> {
         let txn = environment.begin(intent != Intent::Read, &self.paths.leases)?;
-        let mut rows = FileRows { txn, page: self.page, presence: self.presence, client, now, fault: None };
+        let mut rows = FileRows {
+            txn,
+            page: self.page,
+            presence: self.presence,
+            clients: &self.paths.clients,
+            client,
+            now,
+            fault: RefCell::new(None),
+        };
         let said = body(&mut rows);
         if let Some(fault) = rows.fault.take() {
             return Err(fault);

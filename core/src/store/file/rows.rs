@@ -1,6 +1,8 @@
 //! Rows as they lie in the file, inside one transaction.
 
+use std::cell::{OnceCell, RefCell};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::environment::Transaction;
@@ -22,10 +24,13 @@ pub(super) struct FileRows<'a> {
     pub(super) txn: Transaction<'a>,
     pub(super) page: &'static Page,
     pub(super) presence: &'static Presence,
-    pub(super) client: ClientId,
+    /// The file of the clients.
+    pub(super) clients: &'a Path,
+    /// This process, once it is asked for.
+    pub(super) client: OnceCell<ClientId>,
     pub(super) now: Moment,
     /// Why the transaction has to start again, or what it met; the body was told `stopped()`.
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: RefCell<Option<Fault>>,
 }
 
 /// A key with its table in front.
@@ -93,12 +98,12 @@ fn short_row() -> Error {
 
 impl FileRows<'_> {
     /// Keeps `fault` for whoever runs the transaction and gives the body something to return.
-    fn stop(&mut self, fault: Fault) -> Error {
+    fn stop(&self, fault: Fault) -> Error {
         let error = match &fault {
             Fault::Error(error) => error.clone(),
             _ => Error::internal("the transaction starts again"),
         };
-        self.fault = Some(fault);
+        *self.fault.borrow_mut() = Some(fault);
         error
     }
 
@@ -204,10 +209,15 @@ impl Rows for FileRows<'_> {
     }
 
     fn client(&self) -> ClientId {
-        self.client
+        *self.client.get_or_init(|| {
+            self.presence.identity(self.clients).unwrap_or_else(|fault| {
+                self.stop(fault);
+                ClientId::NONE
+            })
+        })
     }
 
     fn is_alive(&mut self, client: ClientId) -> bool {
-        client == self.client || self.presence.is_alive(client)
+        self.client.get() == Some(&client) || self.presence.is_alive(client)
     }
 }

@@ -61,8 +61,8 @@ impl Tokens {
             // A torn first write cannot be told from damage. Nobody was given a version before the
             // first write was done, so what the time of day says is high enough only if the file is
             // as long as a torn write of ours; anything else is somebody's file.
-            let stat = self.file.prove().map_or(0, |stat| stat.st_size);
-            if stat > 2 * SLOT_BYTES {
+            let bytes = self.file.prove().map_or(0, |file| file.bytes);
+            if bytes > 2 * SLOT_BYTES as u64 {
                 return Err(damaged(path, "it is not a file of token limits"));
             }
         }

@@ -56,8 +56,8 @@ impl Page {
     }
 
     fn map_file(file: &Descriptor, path: &Path) -> Result<&'static Self, Fault> {
-        let stat = file.prove().ok_or_else(|| from_os(libc::EBADF, "look at", path))?;
-        if (stat.st_size as u64) < PAGE_BYTES as u64 {
+        let proof = file.prove().ok_or_else(|| from_os(libc::EBADF, "look at", path))?;
+        if proof.bytes < PAGE_BYTES as u64 {
             // Allocated, not only made longer: a write to a hole on a full disk kills the process.
             allocate(file.fd, PAGE_BYTES as u64).map_err(|code| from_os(code, "make room in", path))?;
         }
