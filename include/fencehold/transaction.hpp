@@ -25,17 +25,45 @@ struct Item {
     std::optional<std::string> trace_id{};       ///< For following it through a system.
 };
 
+namespace detail {
+
+/// The text of a top-level member of a JSON object, if it is text without escapes; else none.
+inline std::optional<std::string> text_member(std::string_view json, std::string_view name) {
+    int depth = 0;
+    std::optional<std::string_view> last; // the string before where we are
+    bool is_value = false;
+    for (std::size_t at = 0; at < json.size(); ++at) {
+        const char c = json[at];
+        if (c == '{' || c == '[') ++depth;
+        if (c == '}' || c == ']') --depth;
+        if (c == ':' && depth == 1) is_value = last == name;
+        if (c == ',' && depth == 1) is_value = false;
+        if (c != '"') continue;
+        const auto begin = at + 1;
+        for (++at; at < json.size() && json[at] != '"'; ++at) {
+            if (json[at] == '\\') ++at;
+        }
+        if (at >= json.size()) break;
+        last = json.substr(begin, at - begin);
+        if (is_value && depth == 1) return std::string{*last};
+    }
+    return std::nullopt;
+}
+
+} // namespace detail
+
 /// What a commit answered.
 class [[nodiscard]] CommitResult {
   public:
     bool success{};                      ///< Whether all of it was done; else none of it was.
-    std::optional<std::string> reason{}; ///< Why not: `lost` if a guard was.
+    std::optional<std::string> reason{}; ///< Why not: `lost` if a guard was; `kv_precondition`, `duplicate`, ….
     std::string json{};                  ///< The store's answer as JSON text: success, reason, results.
     explicit operator bool() const noexcept { return success; }
 
     /// Itself, if it succeeded. @throws LostError if a guard was lost; StoreError for another precondition.
     const CommitResult &or_throw() const {
         if (success) return *this;
+        if (lost_) detail::raise(lost_);
         auto data = std::make_shared<detail::ErrorData>();
         const bool lost = reason == "lost";
         data->kind = lost ? Kind::lost : Kind::store;
@@ -45,6 +73,10 @@ class [[nodiscard]] CommitResult {
                              : "the step was refused, and nothing of it was done (" + data->reason + ")";
         detail::raise(std::move(data));
     }
+
+  private:
+    friend class Transaction;
+    detail::ErrorPtr lost_; // whose lock it is now
 };
 
 class Transaction;
@@ -105,7 +137,12 @@ class Transaction {
         CommitResult result;
         result.success = status == FH_OK;
         result.json = std::string{detail::view(json)};
-        if (!result.success) result.reason = status == FH_LOST ? "lost" : "refused";
+        if (status == FH_LOST) {
+            result.reason = "lost";
+            result.lost_ = error.data(status);
+        } else if (!result.success) {
+            result.reason = detail::text_member(result.json, "reason").value_or("refused");
+        }
         return result;
     }
 

@@ -102,6 +102,7 @@ static void a_child_never_hangs_on_what_the_parents_threads_did(void) {
             _exit(fh_lock_keep_alive(busy) == FH_LOST ? look_from_child(client, lock) : 99);
         }
         CHECK(waitpid(child, &status, 0) == child);
+        CHECK(!WIFSIGNALED(status)); /* it hung */
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
     __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
