@@ -48,7 +48,7 @@ fn a_waiter_gets_the_permit_with_the_release() {
     let got = result(waiter);
     assert_eq!((&got["acquired"], &got["owner"]), (&json!(true), &json!("b")));
     assert!(got["token"].as_u64() > grant["token"].as_u64());
-    assert!(got.get("waited").is_none() && got.get("ticket").is_none());
+    assert!(got["waited"].is_u64() && got.get("ticket").is_none(), "{got}");
     assert_eq!(waiting(&mut peer, "n"), Vec::<Value>::new());
 }
 

@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use fencehold::internal::boot_now;
 use fencehold::{Error, Result};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -94,7 +95,7 @@ impl Drop for Connection {
 /// An acquire that may wait. Dropping the future gives the place up, or keeps it for a while when
 /// it is a fair one.
 async fn acquire(app: &Arc<App>, asked: Asked, wait: Duration, size: u64) -> Result<Value> {
-    let began = Instant::now();
+    let began = boot_now();
     let wait = wait.min(app.longest_poll());
     let stopping = *app.stopping.borrow();
     let verdict = if wait.is_zero() || stopping {
@@ -125,7 +126,12 @@ async fn acquire(app: &Arc<App>, asked: Asked, wait: Duration, size: u64) -> Res
     match verdict {
         Verdict::Failed(error) => Err(error),
         verdict => {
-            let waited = if wait.is_zero() { wait } else { began.elapsed() };
+            let waited = match &verdict {
+                // Until the lease began, and no longer: it is counted from there.
+                Verdict::Granted { at, .. } => at.since(began),
+                _ if wait.is_zero() => wait,
+                _ => boot_now().since(began),
+            };
             Ok(locks::verdict_element(0, &asked, &verdict, Some(waited)))
         }
     }

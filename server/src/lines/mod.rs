@@ -76,8 +76,17 @@ pub(crate) struct InLine {
 /// What an acquire came to.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    Granted { hold: Hold, already: bool, line: InLine },
-    Refused { holders: Vec<Holder>, line: InLine },
+    /// `at` is when the lease begins.
+    Granted {
+        hold: Hold,
+        already: bool,
+        line: InLine,
+        at: Moment,
+    },
+    Refused {
+        holders: Vec<Holder>,
+        line: InLine,
+    },
     Failed(Error),
 }
 

@@ -51,7 +51,8 @@ pub(crate) fn acquire(step: &mut Step<'_, '_>, asked: Asked, poll: &mut Option<P
     if known.is_none() && poll.is_none() && !asked.fair {
         return Ok(Some(match attempt(step, &asked, None, ClientId::NONE)? {
             Tried::Granted { hold, already } => {
-                Verdict::Granted { hold, already, line: step.lines.in_line(&asked.name, None) }
+                let line = step.lines.in_line(&asked.name, None);
+                Verdict::Granted { hold, already, line, at: step.rows.now() }
             }
             Tried::Busy(_) => refused(step, &asked, None)?,
         }));
@@ -94,7 +95,8 @@ pub(crate) fn acquire(step: &mut Step<'_, '_>, asked: Asked, poll: &mut Option<P
     match tried {
         Tried::Granted { hold, already } => {
             let line = granted(step, word, before);
-            let Some(poll) = poll.take() else { return Ok(Some(Verdict::Granted { hold, already, line })) };
+            let at = step.rows.now();
+            let Some(poll) = poll.take() else { return Ok(Some(Verdict::Granted { hold, already, line, at })) };
             answer_granted(step, poll, asked.name, hold, already, line);
             Ok(None)
         }
@@ -190,8 +192,9 @@ fn answer(step: &mut Step<'_, '_>, poll: Poll, verdict: Verdict) {
 /// Answers a poll with its grant; gives it back when nobody takes it.
 fn answer_granted(step: &mut Step<'_, '_>, poll: Poll, name: String, hold: Hold, already: bool, line: InLine) {
     step.metrics.lock(if already { LockResult::Already } else { LockResult::Granted });
+    let at = step.rows.now();
     step.after(move || {
-        let taken = poll.reply.send(Verdict::Granted { hold, already, line }).is_ok();
+        let taken = poll.reply.send(Verdict::Granted { hold, already, line, at }).is_ok();
         (!taken && !already).then(|| give_back(name, hold))
     });
 }

@@ -36,8 +36,8 @@ fn tell_line(members: &mut Map<String, Value>, line: InLine) {
 /// The answer to an acquire that was decided; `waited`: it said how long it may wait.
 pub(crate) fn verdict_element(index: usize, asked: &Asked, verdict: &Verdict, waited: Option<Duration>) -> Value {
     let mut members = element(index, "acquire", &asked.name);
-    let (line, is_granted) = match verdict {
-        Verdict::Granted { hold, already, line } => {
+    let line = match verdict {
+        Verdict::Granted { hold, already, line, .. } => {
             members.insert("acquired".into(), true.into());
             members.insert("slot".into(), hold.slot.into());
             members.insert("token".into(), hold.token.into());
@@ -47,20 +47,21 @@ pub(crate) fn verdict_element(index: usize, asked: &Asked, verdict: &Verdict, wa
             if *already {
                 members.insert("already".into(), true.into());
             }
-            (*line, true)
+            *line
         }
         Verdict::Refused { holders: held, line } => {
             members.insert("acquired".into(), false.into());
             members.insert("reason".into(), "held".into());
             members.insert("holders".into(), holders(held));
-            (*line, false)
+            *line
         }
         Verdict::Failed(_) => return Value::Object(members),
     };
     if asked.fair {
         tell_line(&mut members, line);
     }
-    if let (Some(waited), false) = (waited, is_granted) {
+    // Of a grant as well, whose lease the client counts from then on and not from when it asked.
+    if let Some(waited) = waited {
         members.insert("waited".into(), (waited.as_millis() as u64).into());
     }
     Value::Object(members)
