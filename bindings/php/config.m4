@@ -13,7 +13,17 @@ if test "$PHP_FENCEHOLD" != "no"; then
   fi
   fencehold_path="$PKG_CONFIG_PATH"
   if test "$PHP_FENCEHOLD" != "yes"; then
-    fencehold_path="$PHP_FENCEHOLD/lib/pkgconfig:$PKG_CONFIG_PATH"
+    dnl What is found there or nothing: not another one that pkg-config knows as well.
+    fencehold_path="$PHP_FENCEHOLD/no-such-place"
+    for fencehold_dir in "$PHP_FENCEHOLD"/lib/pkgconfig "$PHP_FENCEHOLD"/lib64/pkgconfig "$PHP_FENCEHOLD"/lib/*/pkgconfig; do
+      if test -f "$fencehold_dir/fencehold.pc"; then
+        fencehold_path="$fencehold_dir:$PKG_CONFIG_PATH"
+        break
+      fi
+    done
+    if test ! -f "${fencehold_path%%:*}/fencehold.pc"; then
+      AC_MSG_ERROR([there is no fencehold library in $PHP_FENCEHOLD. Build it with ffi/install.sh $PHP_FENCEHOLD])
+    fi
   fi
   AC_MSG_CHECKING([for the fencehold library])
   if ! PKG_CONFIG_PATH="$fencehold_path" "$PKG_CONFIG" --exists fencehold; then

@@ -42,6 +42,8 @@ static int32_t should_end(void *unused) {
     return FENCEHOLD_G(bailout) || EG(exception) != NULL;
 }
 
+static void throw_over(void) { zend_throw_error(NULL, "The request that this Fencehold\\Lock belonged to is over"); }
+
 typedef fh_status (*waiting_call)(const fh_lock *lock, uint64_t wait, const fh_cancel *cancel, uint64_t *epoch,
                                   fh_error **error);
 
@@ -64,7 +66,7 @@ static fh_status do_step_aside(const fh_lock *lock, uint64_t wait, const fh_canc
 static bool wait_for(fencehold_lock *self, waiting_call call, uint64_t wait, uint64_t *epoch, fh_status *status,
                      fh_error **refused) {
     if (self->lock == NULL) {
-        zend_throw_error(NULL, "The request that this Fencehold\\Lock belonged to is over");
+        throw_over();
         return false;
     }
     if (self->waits) {
@@ -246,12 +248,16 @@ ZEND_METHOD(Fencehold_Lock, run) {
     uint64_t epoch = 0;
     fh_status status = FH_OK;
     fh_error *refused = NULL;
-    if (!given_wait(wait, 2, &ms) || !wait_for(self, fh_lock_take, ms, &epoch, &status, &refused)) RETURN_THROWS();
+    if (!given_wait(wait, 2, &ms) || !wait_for(self, fh_lock_take, ms, &epoch, &status, &refused)) {
+        zend_release_fcall_info_cache(&cache);
+        RETURN_THROWS();
+    }
     zval value;
     zval refusal;
     ZVAL_NULL(&value);
     ZVAL_NULL(&refusal);
     if (status != FH_OK) {
+        zend_release_fcall_info_cache(&cache);
         fh_info *info = NULL;
         const char *reason = refused == NULL ? NULL : fh_error_refusal(refused, &info);
         fencehold_refusal(&refusal, reason, info);
@@ -326,10 +332,14 @@ ZEND_METHOD(Fencehold_Lock, refusal) {
 
 /* Whether the numbers of a grant can be read; if not, an exception is pending. */
 static bool is_readable(const fencehold_lock *self, const char *what) {
-    if (self->lock != NULL && fh_lock_fence(self->lock) != 0) return true;
-    const char *name = self->lock == NULL ? "" : fh_lock_name(self->lock);
+    if (self->lock == NULL) {
+        throw_over();
+        return false;
+    }
+    if (fh_lock_fence(self->lock) != 0) return true;
+    const char *name = fh_lock_name(self->lock);
     const char *store = fh_client_store(FENCEHOLD_OBJECT(fencehold_client, self->client)->client);
-    const bool forked = self->lock != NULL && fh_lock_lost_reason(self->lock) == FH_LOST_FORKED;
+    const bool forked = fh_lock_lost_reason(self->lock) == FH_LOST_FORKED;
     fencehold_raise_as(FH_ERR_NOT_HELD, "not_held", name, store, "lock \"%s\" on %s: %s, so it has no %s", name, store,
                        forked ? "this handle is its parent process's" : "nothing was acquired through this handle",
                        what);

@@ -57,6 +57,6 @@ a destructor that uses it: held, taken
 after SIGKILL: held, taken
 a store that does not answer
 the end: exit code 0 
-fencehold: lock "n" on file:%s: the work is done, but no answer to release within 2 s; the lock may stay held until %s
+fencehold: lock "n" on file:%s: the work is done, but no answer to release within %s s; the lock may stay held until %s
 a handle that is dropped: exit code 0 gone on
-fencehold: lock "n" on file:%s: the work is done, but no answer to release within 2 s; the lock may stay held until %s
+fencehold: lock "n" on file:%s: the work is done, but no answer to release within %s s; the lock may stay held until %s

@@ -14,7 +14,10 @@ $other = $client->acquire('n', ttl: '30s');
 $result = $lock->run(fn () => print("never\n"));
 var_dump($result->acquired, $result->value, $result->refusal->reason);
 var_dump($lock->run(fn () => 1, wait: '50ms')->refusal->reason);
+class Magic { function __call($name, $arguments) { return $name; } }
+var_dump($lock->run([new Magic(), 'never'])->acquired, thrown(fn () => $lock->run([new Magic(), 'never'], wait: 'x')));
 $other->release();
+var_dump($lock->run([new Magic(), 'called'])->value);
 
 echo "what the function throws comes first, ours is a previous one at the end\n";
 try {
@@ -58,6 +61,9 @@ bool(false)
 NULL
 string(4) "held"
 string(9) "timed_out"
+bool(false)
+string(39) "InvalidException invalid/locks_bad_wait"
+string(6) "called"
 what the function throws comes first, ours is a previous one at the end
 LogicException mine
 DomainException its cause

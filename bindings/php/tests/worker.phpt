@@ -23,7 +23,7 @@ match ($query['end']) {
     'memory' => (function () { ini_set('memory_limit', '4M'); $text = str_repeat('x', 5000000); })(),
     'time' => (function () use ($lock) { set_time_limit(1); while (true) { $lock->keepAlive(); } })(),
     'exit' => exit,
-    'sleep' => sleep(2),
+    'sleep' => sleep(6),
     'global' => $GLOBALS['kept'] = $lock,
     default => null,
 };
