@@ -27,7 +27,7 @@ CARGO_TARGET_DIR=$work/target "$tools/bin/maturin" build --quiet --profile dev \
     --manifest-path "$work/source/bindings/python/Cargo.toml" --out "$work/wheels"
 
 "$python" -m venv "$work/fresh"
-"$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8,<10' 'mypy>=1.11,<3' 'ruff>=0.6,<0.18'
+"$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8,<10' 'mypy>=1.11,<3' 'ruff>=0.6,<0.18' 'pyright<2'
 mkdir -p "$work/outside"
 cd "$work/outside"
 status=0

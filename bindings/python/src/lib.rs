@@ -11,11 +11,25 @@ mod hooks;
 mod lock;
 mod step;
 
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi;
 use pyo3::prelude::*;
+
+/// Classes and handlers belong to one interpreter, the core's threads serve all of the process. Python
+/// 3.12 and later refuse by themselves.
+fn refuse_subinterpreters() -> PyResult<()> {
+    // SAFETY: called attached, so that there is a current interpreter.
+    let interpreter = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    if interpreter == 0 {
+        return Ok(());
+    }
+    Err(PyImportError::new_err("module fencehold._native does not support loading in subinterpreters"))
+}
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    refuse_subinterpreters()?;
     let main: usize = py.import("threading")?.call_method0("main_thread")?.getattr("ident")?.extract()?;
     calls::note_main_thread(main);
     hooks::send_log_to_python();

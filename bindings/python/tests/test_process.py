@@ -122,6 +122,79 @@ lost.lose("renew")
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("kind", ["memory:busy", "file:"])
+def test_an_exit_while_threads_are_busy(tmp_path: Any, kind: str) -> None:
+    """Threads come back from the store, and handlers are called, while the interpreter goes away."""
+    program = """
+import sys, threading, time, fencehold
+client = fencehold.Client(sys.argv[1])
+threading.excepthook = lambda args: None
+def busy(number):
+    lock = client.lock(f"n{number % 2}", ttl="1s", wait="forever")
+    other = fencehold.Client("memory:other").lock(f"m{number}", ttl="300ms")
+    other.on_lost(lambda reason: time.sleep(0.001))
+    while True:
+        with lock:
+            lock.keep_alive()
+        other.acquire()
+        other.lose("renew")
+        client.holders("n0")
+        lock.wait_lost(0.001)
+for number in range(6):
+    threading.Thread(target=busy, args=(number,), daemon=True).start()
+held = fencehold.Client(sys.argv[1]).acquire("held", ttl="30s")
+time.sleep(float(sys.argv[2]))
+"""
+    url = kind + (f"{tmp_path}/store" if kind == "file:" else "")
+    for turn in range(5):
+        run_child(program, url, str(0.05 + turn / 50))
+
+
+def test_threads_that_are_no_daemons_finish_their_work(tmp_path: Any) -> None:
+    out = run_child(
+        """
+import sys, threading, time, fencehold
+client = fencehold.Client(sys.argv[1])
+lock = client.acquire("n", ttl="30s")
+def work():
+    with client.acquire("n", ttl="30s", wait="20s"):
+        time.sleep(0.2)
+        print("worked")
+threading.Thread(target=work).start()
+threading.Timer(0.3, lock.release).start()
+""",
+        f"file:{tmp_path}/store",
+    )
+    assert out == "worked\n"
+
+
+INNER = """
+try:
+    import fencehold
+except ImportError as error:
+    print("refused" if "subinterpreter" in str(error) else error, flush=True)
+"""
+
+
+def test_a_subinterpreter_is_told_that_it_cannot() -> None:
+    out = run_child(
+        """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import fencehold
+other = interpreters.create()
+interpreters.run_string(other, sys.argv[1])
+interpreters.destroy(other)
+assert fencehold.Client("memory:").acquire("n", ttl="30s").held
+""",
+        INNER,
+    )
+    assert out == "refused\n"
+
+
 def test_an_asyncio_program_that_just_ends(tmp_path: Any) -> None:
     run_child(
         """

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import fcntl
 import threading
 import time
+from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
 
 import fencehold
+
+
+class Counter:
+    """A thread that comes every 10 ms, if it can."""
+
+    def __init__(self) -> None:
+        self._gaps: list[float] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._count)
+        self._thread.start()
+
+    def _count(self) -> None:
+        before = time.monotonic()
+        while not self._stop.is_set():
+            time.sleep(0.01)
+            now = time.monotonic()
+            self._gaps.append(now - before)
+            before = now
+
+    def longest_gap(self) -> float:
+        self._stop.set()
+        self._thread.join()
+        assert len(self._gaps) > 20
+        return max(self._gaps)
 
 
 @pytest.fixture()
@@ -134,19 +160,7 @@ def test_a_waiting_thread_does_not_hold_up_the_others(client: fencehold.Client) 
     """S76: the interpreter's lock is free during a wait, and a release elsewhere ends it."""
     holder = client.acquire("n", ttl="30s")
     waiter = client.lock("n", ttl="30s")
-    late: list[float] = []
-    stop = threading.Event()
-
-    def count() -> None:
-        before = time.monotonic()
-        while not stop.is_set():
-            time.sleep(0.01)
-            now = time.monotonic()
-            late.append(now - before)
-            before = now
-
-    counter = threading.Thread(target=count)
-    counter.start()
+    counter = Counter()
     thread = threading.Thread(target=lambda: assert_true(waiter.acquire(wait="30s")))
     thread.start()
     time.sleep(1)
@@ -154,10 +168,44 @@ def test_a_waiting_thread_does_not_hold_up_the_others(client: fencehold.Client) 
     began = time.monotonic()
     thread.join(20)
     assert time.monotonic() - began < 2 and waiter.held
-    stop.set()
-    counter.join()
-    assert len(late) > 20 and max(late) < 0.5
+    assert counter.longest_gap() < 0.5
     waiter.release()
+
+
+def test_a_store_that_stands_still_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    """S76: each call waits for a store that somebody keeps for 0.7 s, again and again."""
+    client = fencehold.Client(f"file:{tmp_path}/store")
+    lock = client.lock("n", ttl="4s", background=False)
+    assert lock.acquire() and lock.release()
+    stop = threading.Event()
+
+    def keep_the_store() -> None:
+        with open(tmp_path / "store" / "lock", "rb") as file:
+            while not stop.is_set():
+                fcntl.flock(file, fcntl.LOCK_EX)
+                time.sleep(0.7)
+                fcntl.flock(file, fcntl.LOCK_UN)
+                time.sleep(0.02)
+
+    keeper = threading.Thread(target=keep_the_store)
+    keeper.start()
+    counter = Counter()
+    began = time.monotonic()
+    try:
+        assert lock.acquire(wait="20s")
+        time.sleep(1.5)
+        assert lock.keep_alive()
+        assert client.holders("n")[0].owner == lock.owner
+        lock.release()
+        client.ping()
+        client.close()
+    finally:
+        took = time.monotonic() - began
+        gap = counter.longest_gap()
+        stop.set()
+        keeper.join()
+    assert took > 2.5, "the store was free all the time"
+    assert gap < 0.5
 
 
 def test_a_cancel_ends_every_wait_and_only_those_it_was_given_to(client: fencehold.Client) -> None:

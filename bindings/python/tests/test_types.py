@@ -17,7 +17,10 @@ HERE = Path(__file__).parent
 
 
 def run(*arguments: str, cwd: Path = HERE) -> None:
-    done = subprocess.run([sys.executable, "-m", *arguments], cwd=cwd, capture_output=True, text=True)
+    path = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
+    environment = {**os.environ, "PATH": path, "VIRTUAL_ENV": sys.prefix, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    command = [sys.executable, "-m", *arguments]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -61,9 +64,14 @@ def test_names_are_where_they_are_looked_for() -> None:
 
 def test_mypy_is_content(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text(USE)
-    run("mypy", "--strict", "-p", "fencehold", cwd=tmp_path)
-    run("mypy", "--strict", "use.py", cwd=tmp_path)
-    run("mypy", "--strict", ".", "--cache-dir", str(tmp_path / "cache"), cwd=HERE)
+    run("mypy", "--strict", ".", str(tmp_path / "use.py"), "--cache-dir", str(tmp_path / "cache"), cwd=HERE)
+
+
+def test_pyright_is_content(tmp_path: Path) -> None:
+    (tmp_path / "use.py").write_text(USE)
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict", "pythonVersion": "3.9"}')
+    run("pyright", "--pythonpath", sys.executable, cwd=tmp_path)
+    run("pyright", "--verifytypes", "fencehold", "--ignoreexternal", cwd=tmp_path)
 
 
 def test_ruff_is_content() -> None:

@@ -16,8 +16,16 @@ class Error(Exception):
     ``late_by``, ``refusal`` and ``value``. Errors pickle; a ``value`` that can't be pickled stays behind.
     """
 
-    kind = "internal"
-    _retry = "never"
+    kind: str = "internal"
+    reason: str
+    lock: Optional[str]
+    store: Optional[str]
+    retry: str
+    until: Optional[datetime]
+    late_by: Optional[timedelta]
+    refusal: Optional[Refusal]
+    value: Any
+    _retry: str = "never"
 
     def __init__(
         self,
@@ -56,14 +64,14 @@ class Error(Exception):
 class HeldError(Error):
     """Somebody else holds the lock; ``refusal`` tells who. Try later, or pass ``wait``."""
 
-    kind = "held"
-    _retry = "later"
+    kind: str = "held"
+    _retry: str = "later"
 
 
 class TimedOutError(HeldError, TimeoutError):
     """The wait was over and somebody else still holds the lock; our place in line was given up."""
 
-    kind = "timed_out"
+    kind: str = "timed_out"
 
 
 class LostError(Error):
@@ -72,29 +80,29 @@ class LostError(Error):
     Somebody else may have worked since: what was fenced is safe, check the rest.
     """
 
-    kind = "lost"
-    _retry = "check_first"
+    kind: str = "lost"
+    _retry: str = "check_first"
 
 
 class NotHeldError(Error):
     """The handle holds nothing."""
 
-    kind = "not_held"
-    _retry = "now"
+    kind: str = "not_held"
+    _retry: str = "now"
 
 
 class CancelledError(Error):
     """The wait was ended by a Cancel. Nothing is held and no place in line kept."""
 
-    kind = "cancelled"
-    _retry = "now"
+    kind: str = "cancelled"
+    _retry: str = "now"
 
 
 class UnreachableError(Error):
     """The store could not be asked. Nothing was done; the call may be made again."""
 
-    kind = "unreachable"
-    _retry = "later"
+    kind: str = "unreachable"
+    _retry: str = "later"
 
 
 class InDoubtError(Error):
@@ -104,57 +112,57 @@ class InDoubtError(Error):
     release: the work is done, do not run it again for this. ``value`` is what the body of ``run`` returned.
     """
 
-    kind = "in_doubt"
-    _retry = "check_first"
+    kind: str = "in_doubt"
+    _retry: str = "check_first"
 
 
 class InvalidError(Error, ValueError):
     """Something that can never work was passed; ``reason`` says what, such as ``locks_bad_ttl``."""
 
-    kind = "invalid"
+    kind: str = "invalid"
 
 
 class UnauthorizedError(Error):
     """The store wants credentials, or other ones."""
 
-    kind = "unauthorized"
+    kind: str = "unauthorized"
 
 
 class ForbiddenError(Error):
     """The credentials, or this user's rights, do not allow it."""
 
-    kind = "forbidden"
+    kind: str = "forbidden"
 
 
 class RateLimitedError(Error):
     """The store asks for fewer calls."""
 
-    kind = "rate_limited"
-    _retry = "later"
+    kind: str = "rate_limited"
+    _retry: str = "later"
 
 
 class UnsupportedError(Error):
     """This store or this version cannot do it."""
 
-    kind = "unsupported"
+    kind: str = "unsupported"
 
 
 class StoreError(Error):
     """The store cannot: it is full, damaged, read-only or of a newer format."""
 
-    kind = "store"
+    kind: str = "store"
 
 
 class ForkedError(Error):
     """The handle belongs to the parent of this process. Make one here with ``client.lock()``."""
 
-    kind = "forked"
+    kind: str = "forked"
 
 
 class InternalError(Error):
     """A fault of the library. Please report it."""
 
-    kind = "internal"
+    kind: str = "internal"
 
 
 BY_KIND: Dict[str, Type[Error]] = {
