@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::secret::Secret;
+use crate::store::etcd::EtcdUrl;
 use crate::store::zookeeper::EnsembleUrl;
 use crate::{Error, Kind, Result};
 
@@ -15,6 +16,8 @@ pub(crate) enum StoreUrl {
     File { path: Option<PathBuf> },
     /// `http://host:6632,http://other:6632`: the servers of one store.
     Http { servers: Vec<ServerUrl> },
+    /// `etcd://a,b:2379/prefix`.
+    Etcd(EtcdUrl),
     /// `zookeeper://a,b:2181/root?layout=curator`.
     ZooKeeper(EnsembleUrl),
 }
@@ -39,7 +42,7 @@ pub(crate) fn bad_url(detail: impl std::fmt::Display) -> Error {
 }
 
 /// Decodes `%41`; the answer may be any bytes.
-fn percent_decoded(text: &str) -> Result<Vec<u8>> {
+pub(crate) fn percent_decoded(text: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
@@ -114,10 +117,13 @@ impl StoreUrl {
             }
             "http" | "https" => Ok(Self::Http { servers: url.split(',').map(server).collect::<Result<_>>()? }),
             "zookeeper" => EnsembleUrl::parse(path, parameters).map(Self::ZooKeeper),
-            "etcd" | "etcds" | "postgres" | "postgresql" => Err(Error::new(
+            "etcd" | "etcds" => EtcdUrl::parse(scheme == "etcds", path, parameters).map(Self::Etcd),
+            "postgres" | "postgresql" => Err(Error::new(
                 Kind::Unsupported,
                 "unsupported",
-                format!("this version of fencehold has no {scheme} store; it has file:, http:, zookeeper: and memory:"),
+                format!(
+                    "this version of fencehold has no {scheme} store; it has file:, http:, etcd:, zookeeper: and memory:"
+                ),
             )),
             _ => Err(bad_url(format!("there is no store {scheme:?}"))),
         }
@@ -127,6 +133,7 @@ impl StoreUrl {
     pub(crate) fn shown(&self, given: &str) -> String {
         match self {
             Self::Http { servers } => servers.iter().map(|server| &*server.base).collect::<Vec<_>>().join(","),
+            Self::Etcd(url) => url.shown(),
             Self::ZooKeeper(url) => url.shown(),
             _ => given.split('?').next().unwrap_or(given).to_string(),
         }
@@ -134,7 +141,7 @@ impl StoreUrl {
 }
 
 /// Reads the URL of one server. What it complains about never repeats credentials.
-fn server(url: &str) -> Result<ServerUrl> {
+pub(crate) fn server(url: &str) -> Result<ServerUrl> {
     let (scheme, rest) = match url.trim().split_once("://") {
         Some((scheme @ ("http" | "https"), rest)) => (scheme, rest),
         _ => return Err(bad_url("each server, separated by commas, is written http://host:port or https://host:port")),
@@ -249,7 +256,7 @@ mod tests {
         ] {
             assert_eq!(StoreUrl::parse(bad).unwrap_err().reason(), "locks_bad_url", "{bad}");
         }
-        assert_eq!(StoreUrl::parse("etcd://a").unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(StoreUrl::parse("postgres://a").unwrap_err().kind(), Kind::Unsupported);
     }
 
     fn servers(url: &str) -> Vec<ServerUrl> {

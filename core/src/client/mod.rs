@@ -26,8 +26,12 @@ use crate::name::LockName;
 use crate::ttl::Ttl;
 use crate::url::{self, StoreUrl};
 use crate::{Cancel, Error, Kind, Result};
+use lock::LockInner;
 pub(crate) use options::{Access, Resolved};
 use session::{Session, Sessions};
+
+/// How many locks one message names.
+const NAMED: usize = 10;
 
 /// The most permits of one semaphore.
 pub(crate) const MAX_PERMITS: u32 = 1024;
@@ -266,10 +270,14 @@ impl Client {
             failed
         });
         let Some((_, first)) = failed.first() else { return Ok(()) };
-        let names: Vec<&str> = failed.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = failed.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
+        let more = match failed.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         let latest = failed.iter().filter_map(|(_, error)| error.until()).max();
         let detail = format!(
-            "the client is closed, but these locks could not be given back and end by themselves: {}",
+            "the client is closed, but these locks could not be given back and end by themselves: {}{more}",
             names.join(", ")
         );
         let error = Error::new(Kind::InDoubt, "in_doubt", detail).on_store(&self.0.store).because(first.clone());

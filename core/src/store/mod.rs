@@ -1,5 +1,6 @@
 //! The stores, and which one a URL means.
 
+pub(crate) mod etcd;
 #[cfg(target_os = "linux")]
 pub(crate) mod file;
 mod http;
@@ -14,6 +15,7 @@ use crate::client::Resolved;
 use crate::clock::{Clock, ManualClock};
 use crate::kv::backend::KvBackend;
 use crate::url::StoreUrl;
+use etcd::EtcdStore;
 #[cfg(target_os = "linux")]
 use file::FileStore;
 use http::HttpStore;
@@ -39,6 +41,7 @@ pub(crate) fn open(url: &StoreUrl, options: &Resolved) -> Result<Arc<dyn Backend
             };
             Ok(Arc::new(KvBackend::new(store)))
         }
+        StoreUrl::Etcd(url) => Ok(Arc::new(EtcdStore::open(url, &options.access))),
         StoreUrl::ZooKeeper(url) => Ok(Arc::new(ZooKeeperStore::open(url, &options.access))),
         StoreUrl::Http { servers } => Ok(Arc::new(HttpStore::open(servers, options)?)),
         #[cfg(not(target_os = "linux"))]

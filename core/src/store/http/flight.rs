@@ -16,11 +16,11 @@ use crate::clock::{Moment, boot_now};
 use crate::process::PerProcess;
 
 /// How late a wait may notice a cancel that cannot wake it.
-pub(super) const SLICE: Duration = Duration::from_millis(20);
+pub(in crate::store) const SLICE: Duration = Duration::from_millis(20);
 
 /// What ends a request before its answer is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(in crate::store) enum Stop {
     /// Its time is over.
     Deadline,
     /// Somebody cancelled it.
@@ -29,16 +29,16 @@ pub(super) enum Stop {
 
 /// How far a request got.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trace {
+pub(in crate::store) struct Trace {
     /// A byte of the request may have left.
-    pub(super) sent: bool,
+    pub(in crate::store) sent: bool,
     /// A byte of the answer has come.
-    pub(super) received: bool,
+    pub(in crate::store) received: bool,
     /// A connection was made for it.
-    pub(super) fresh: bool,
-    pub(super) stop: Option<Stop>,
+    pub(in crate::store) fresh: bool,
+    pub(in crate::store) stop: Option<Stop>,
     /// Why the server's certificate, or ours, was not accepted.
-    pub(super) distrust: Option<String>,
+    pub(in crate::store) distrust: Option<String>,
 }
 
 struct Flight {
@@ -68,7 +68,7 @@ fn with<T>(body: impl FnOnce(&mut Flight) -> T) -> Option<T> {
 }
 
 /// Runs `body`, whose requests and pauses on this thread end when one of `cancels` is triggered.
-pub(super) fn cancellable<T>(cancels: &[&Cancel], body: impl FnOnce() -> T) -> T {
+pub(in crate::store) fn cancellable<T>(cancels: &[&Cancel], body: impl FnOnce() -> T) -> T {
     let alarm = Alarm::take();
     let _registered: Vec<Registered<'_, cancel::Pipe>> = match alarm.0 {
         Some(alarm) => cancels.iter().map(|cancel| cancel.register_pipe(&alarm.write)).collect(),
@@ -93,19 +93,19 @@ pub(super) fn cancellable<T>(cancels: &[&Cancel], body: impl FnOnce() -> T) -> T
 }
 
 /// Whether something has cancelled what this thread does.
-pub(super) fn is_cancelled() -> bool {
+pub(in crate::store) fn is_cancelled() -> bool {
     // The hook of a cancel may run foreign code, so nothing is borrowed around it.
     let cancels = ENDS.with_borrow(|ends| ends.cancels.clone());
     cancels.iter().any(Cancel::should_end)
 }
 
 /// Runs `body` with no cancel in force: cleaning up is not itself cancelled.
-pub(super) fn uncancellable<T>(body: impl FnOnce() -> T) -> T {
+pub(in crate::store) fn uncancellable<T>(body: impl FnOnce() -> T) -> T {
     cancellable(&[], body)
 }
 
 /// Makes one request, which has to be answered by `until`; a connection from the pool by `stale`.
-pub(super) fn fly<T>(until: Moment, stale: Moment, body: impl FnOnce() -> T) -> (T, Trace) {
+pub(in crate::store) fn fly<T>(until: Moment, stale: Moment, body: impl FnOnce() -> T) -> (T, Trace) {
     let ends = ENDS.with_borrow(Ends::clone);
     let flight = Flight { until, stale, ends, connecting: false, trace: Trace::default() };
     FLIGHT.set(Some(flight));
@@ -123,7 +123,7 @@ pub(super) fn fly<T>(until: Moment, stale: Moment, body: impl FnOnce() -> T) -> 
 }
 
 /// A connection is being made: what is sent on it is not the request yet.
-pub(super) fn connecting() {
+pub(in crate::store) fn connecting() {
     with(|flight| {
         flight.connecting = true;
         flight.trace.fresh = true;
@@ -131,19 +131,19 @@ pub(super) fn connecting() {
 }
 
 /// The connection is there.
-pub(super) fn connected() {
+pub(in crate::store) fn connected() {
     with(|flight| flight.connecting = false);
 }
 
-pub(super) fn sending() {
+pub(in crate::store) fn sending() {
     with(|flight| flight.trace.sent |= !flight.connecting);
 }
 
-pub(super) fn received() {
+pub(in crate::store) fn received() {
     with(|flight| flight.trace.received |= !flight.connecting);
 }
 
-pub(super) fn distrusted(why: String) {
+pub(in crate::store) fn distrusted(why: String) {
     with(|flight| flight.trace.distrust = Some(why));
 }
 
@@ -156,7 +156,7 @@ fn stop(stop: Stop) -> io::Error {
 }
 
 /// Answers an error once the request's time is over or it was cancelled; else the time left.
-pub(super) fn check() -> io::Result<Duration> {
+pub(in crate::store) fn check() -> io::Result<Duration> {
     let Some((until, cancels)) = with(|flight| {
         let until = if flight.trace.fresh { flight.until } else { flight.until.min(flight.stale) };
         (until, flight.ends.cancels.clone())
@@ -171,7 +171,7 @@ pub(super) fn check() -> io::Result<Duration> {
 }
 
 /// Waits until one of `sockets` is ready, and at most `limit`; answers which are.
-pub(super) fn ready(sockets: &[(RawFd, libc::c_short)], limit: Duration) -> io::Result<Vec<bool>> {
+pub(in crate::store) fn ready(sockets: &[(RawFd, libc::c_short)], limit: Duration) -> io::Result<Vec<bool>> {
     let slice = with(|flight| flight.ends.slice).flatten();
     let alarm = with(|flight| flight.ends.alarm).flatten();
     let ends = boot_now().after(limit);
@@ -204,7 +204,7 @@ fn poll(sockets: &[(RawFd, libc::c_short)], alarm: Option<RawFd>, limit: Duratio
 }
 
 /// Sleeps for `pause` unless it is cancelled; false when it was.
-pub(super) fn sleep(pause: Duration) -> bool {
+pub(in crate::store) fn sleep(pause: Duration) -> bool {
     let ends = ENDS.with_borrow(Ends::clone);
     let until = boot_now().after(pause);
     loop {

@@ -6,14 +6,14 @@
 
 mod credentials;
 mod failure;
-mod flight;
-mod proxy;
+pub(super) mod flight;
+pub(super) mod proxy;
 mod rows;
 mod server;
 mod servers;
-mod socket;
+pub(super) mod socket;
 mod step;
-mod tls;
+pub(super) mod tls;
 mod waiting;
 mod wire;
 

@@ -9,7 +9,7 @@ use crate::url::ServerUrl;
 use crate::{Error, Kind, Result};
 
 /// The proxy to reach `server` through. A server on this machine is reached directly.
-pub(super) fn from_environment(server: &ServerUrl) -> Result<Option<Proxy>> {
+pub(in crate::store) fn from_environment(server: &ServerUrl) -> Result<Option<Proxy>> {
     choose(server, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 

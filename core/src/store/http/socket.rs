@@ -24,7 +24,7 @@ const BUFFER: usize = 16 * 1024;
 
 /// Looks up nothing: a name is looked up when a connection is made, not for each request.
 #[derive(Debug)]
-pub(super) struct Later;
+pub(in crate::store) struct Later;
 
 impl Resolver for Later {
     fn resolve(&self, _: &Uri, _: &ureq::config::Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
@@ -36,7 +36,7 @@ impl Resolver for Later {
 
 /// Makes TCP connections.
 #[derive(Debug)]
-pub(super) struct Tcp;
+pub(in crate::store) struct Tcp;
 
 impl<In: Transport> Connector<In> for Tcp {
     type Out = Either<In, TcpTransport>;
@@ -153,7 +153,7 @@ fn start(address: &SocketAddr) -> io::Result<Socket> {
 
 /// One TCP connection. It never blocks other than in [`flight::ready`].
 #[derive(Debug)]
-pub(super) struct TcpTransport {
+pub(in crate::store) struct TcpTransport {
     stream: TcpStream,
     gathered: Vec<u8>,
     buffers: LazyBuffers,

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 const BUFFER: usize = 16 * 1024;
 
 /// Reads the certificates that the options name. Called before the first connection.
-pub(super) fn config(access: &Access) -> Result<Arc<ClientConfig>> {
+pub(in crate::store) fn config(access: &Access) -> Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs);
@@ -68,7 +68,7 @@ fn bad_file(option: &str, path: &Path, fault: &str) -> Error {
 }
 
 /// Puts TLS on the connections of `https:` URLs.
-pub(super) struct Tls(pub(super) Option<Arc<ClientConfig>>);
+pub(in crate::store) struct Tls(pub(in crate::store) Option<Arc<ClientConfig>>);
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -140,7 +140,7 @@ fn note_distrust(host: &str, error: &io::Error) {
 }
 
 /// A connection with TLS.
-pub(super) struct TlsTransport {
+pub(in crate::store) struct TlsTransport {
     stream: StreamOwned<ClientConnection, TransportAdapter>,
     buffers: LazyBuffers,
 }
