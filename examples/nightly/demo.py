@@ -211,10 +211,11 @@ def contend(demo):
         demo.start(who)
     print(f"{len(demo.running)} contenders on {demo.url}: {', '.join(demo.running)}", flush=True)
     demo.wait_until("everyone to have worked once", demo.everyone_has_worked, limit=60)
-    killed = "node" if "node" in demo.commands else list(demo.commands)[-1]
+    first, *_, last = demo.commands
+    killed = "node" if "node" in demo.commands else last
     demo.kill(killed)
     print(f"{killed} was killed while it held", flush=True)
-    stopped = "php" if "php" in demo.commands else next(iter(demo.commands))
+    stopped = "php" if "php" in demo.commands else first
     refused = False
     for _ in range(TRIES):
         if not refused:

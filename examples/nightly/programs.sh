@@ -1,11 +1,8 @@
 # Sourced by demo.sh and by the tests of the examples, after tests/built.sh: the report in every language.
 programs=(c cpp php python node rust shell)
-[[ -d bindings/php ]] || programs=(c cpp python node rust shell)
 
 build_programs() {
-    local languages='sh python js php cpp c'
-    [[ -d bindings/php ]] || languages='sh python js cpp c'
-    build_all "$languages" || return 1
+    build_all 'sh python js php cpp c' || return 1
     nightly=$CARGO_TARGET_DIR/built/nightly
     mkdir -p "$nightly"
     compile_c examples/nightly/report.c "$nightly/report-c" -lsqlite3 &&

@@ -6,8 +6,10 @@ use crate::exit::{Failure, code_of};
 use crate::store;
 use fencehold::{Client, Kind, LockOptions, Ttl};
 use serde_json::json;
+use std::ffi::OsString;
 use std::fmt::Write;
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// One thing that was looked at.
@@ -57,8 +59,8 @@ fn source(store: &StoreArgs) -> String {
 /// This comes before everything that could start a thread: a damaged page is looked for in a forked child.
 fn folder(client: &Client, checks: &mut Vec<Check>) -> i32 {
     let Some(path) = client.store().strip_prefix("file:") else { return 0 };
-    let path = (!path.is_empty()).then(|| Path::new(path));
-    let found = match fencehold::check_folder(path) {
+    let path = (!path.is_empty()).then(|| folder_named(path));
+    let found = match fencehold::check_folder(path.as_deref()) {
         Ok(found) => found,
         Err(error) => {
             checks.push(Check { name: "folder", ok: false, detail: error.to_string() });
@@ -68,6 +70,27 @@ fn folder(client: &Client, checks: &mut Vec<Check>) -> i32 {
     let well = found.iter().all(|check| check.ok);
     checks.extend(found.into_iter().map(|check| Check { name: check.name, ok: check.ok, detail: check.detail }));
     if well { 0 } else { code_of(Kind::Store) }
+}
+
+/// The folder in a `file:` URL that the library took, without the scheme.
+fn folder_named(path: &str) -> PathBuf {
+    let path = path.strip_prefix("//").map_or(path, |rest| rest.strip_prefix("localhost").unwrap_or(rest));
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = after.get(..2).filter(|_| first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        match escaped.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// Runs the checks in order and ends at the first that fails, with its exit code.
@@ -106,4 +129,21 @@ fn acquire(client: &Client) -> Result<String, fencehold::Error> {
     let token = lock.fence()?.get();
     lock.release()?;
     Ok(format!("taken and given back in {:.2} ms, token {token}", began.elapsed().as_secs_f64() * 1000.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_the_one_that_the_url_names() {
+        for (url, folder) in [
+            ("/var/lib/x", "/var/lib/x"),
+            ("///var/lib/x", "/var/lib/x"),
+            ("//localhost/var/lib/x", "/var/lib/x"),
+            ("/a%20b%c3%A9", "/a b\u{e9}"),
+        ] {
+            assert_eq!(folder_named(url), PathBuf::from(folder), "{url}");
+        }
+    }
 }
