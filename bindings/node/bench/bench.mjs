@@ -1,6 +1,6 @@
-// What the package costs beside what Node itself costs, in one run. After `npm run build`:
-// node bench/bench.mjs [--json]: with --json one object a line: { bench, row, ns, peer, ratio, target }.
-import { mkdtempSync, rmSync } from 'node:fs'
+// What the package costs beside what one would use instead, in one run. After `npm run build`:
+// node bench/bench.mjs [--json]: with --json one object. proper-lockfile is measured if it can be found.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -9,31 +9,49 @@ import { join } from 'node:path'
 const require = createRequire(import.meta.url)
 const { Client } = require('../index.js')
 const native = require('../lib/native.js')
-const json = process.argv.includes('--json')
+const now = () => Number(process.hrtime.bigint())
 
-/** Nanoseconds of one call of each loop: the median of rounds that take turns. */
-async function measure (loops, calls, rounds) {
-  const times = Object.fromEntries(Object.keys(loops).map((name) => [name, []]))
-  for (let round = 0; round < rounds; round++) {
-    for (const [name, loop] of Object.entries(loops)) {
-      const begun = process.hrtime.bigint()
-      if (!await loop(calls)) throw new Error(`${name} said no`)
-      times[name].push(Number(process.hrtime.bigint() - begun) / calls)
-    }
+/** A line of the result; `samples` are nanoseconds of one call, `each` calls stand behind one of them. */
+function row (what, samples, each = 1) {
+  samples.sort((a, b) => a - b)
+  const mean = samples.reduce((sum, one) => sum + one, 0) / samples.length
+  return {
+    what,
+    count: samples.length * each,
+    perSecond: 1e9 / mean,
+    medianNs: samples[samples.length >> 1],
+    p99Ns: samples[Math.floor(samples.length * 0.99)]
   }
-  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, all.sort((a, b) => a - b)[all.length >> 1]]))
 }
 
-function report (bench, times, peer, targets = {}) {
-  for (const [row, time] of Object.entries(times)) {
-    const [ns, ratio] = [Number(time.toFixed(1)), Number((time / times[peer]).toFixed(2))]
-    const target = targets[row] ?? null
-    if (json) console.log(JSON.stringify({ bench: `node ${bench}`, row, ns, peer, ratio, target }))
-    else {
-      const aim = target === null ? '' : `  target ${target}`
-      console.log(`${row.padEnd(34)} ${ns.toFixed(1).padStart(10)} ns  ${ratio.toFixed(2).padStart(7)} x ${peer}${aim}`)
+/** Notes how a row compares with its peer. */
+function against (one, peer, target) {
+  Object.assign(one, { peer: peer.what, timesPeer: one.medianNs / peer.medianNs, target })
+}
+
+/** Calls that cost about as much as asking for the time; rounds take turns, so that a busy moment falls on all. */
+function tiny (loops, calls, rounds) {
+  const found = Object.fromEntries(Object.keys(loops).map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, loop] of Object.entries(loops)) {
+      const begun = now()
+      if (!loop(calls)) throw new Error(`${name} said no`)
+      found[name].push((now() - begun) / calls)
     }
   }
+  return Object.entries(found).map(([name, samples]) => row(name, samples, calls))
+}
+
+/** Calls that are timed one by one; what they need a thread for does not count as inline. */
+async function timed (what, call, count) {
+  const samples = []
+  for (let n = 0; n < count / 10; n++) await call()
+  for (let n = 0; n < count; n++) {
+    const begun = now()
+    if (await call() === false) throw new Error(`${what} said no`)
+    samples.push(now() - begun)
+  }
+  return row(what, samples)
 }
 
 const client = new Client('memory:')
@@ -43,7 +61,7 @@ const { keepAlive } = lock
 const idle = native.idle()
 
 // One loop for each, so that none is compiled for the sake of another.
-const clock = await measure({
+const rows = tiny({
   'performance.now()': (calls) => { let sum = 0; for (let n = 0; n < calls; n++) sum += performance.now(); return sum },
   'process.hrtime.bigint()': (calls) => { let sum = 0n; for (let n = 0; n < calls; n++) sum += process.hrtime.bigint(); return sum },
   'empty native call': (calls) => { let all = true; for (let n = 0; n < calls; n++) all = idle() && all; return all },
@@ -55,30 +73,40 @@ const clock = await measure({
     return all
   }
 }, 300_000, 31)
-report('keepAlive', clock, 'performance.now()',
-  { 'lock.keepAlive()': 1.2, 'keepAlive()': 1.2, 'keepAlive(), background: false': 1.2 })
+for (const one of rows.slice(3)) against(one, rows[0], 'at most 1.2 times as long')
 await client.close()
 
 const folder = mkdtempSync(join(tmpdir(), 'fencehold-bench-'))
-const stores = { 'memory:': new Client('memory:'), 'file:': new Client(`file:${folder}`) }
-const loops = {
-  'a resolved promise': async (calls) => { for (let n = 0; n < calls; n++) await undefined; return true },
-  "fs.promises.stat('/')": async (calls) => { for (let n = 0; n < calls; n++) await stat('/'); return true }
+rows.push(await timed("fs.promises.stat('/')", () => stat('/'), 5000))
+const pairs = []
+for (const url of ['memory:', `file:${folder}/store`]) {
+  const name = url.slice(0, url.indexOf(':') + 1)
+  const store = new Client(url)
+  const one = store.lock('n', { ttl: '30s' })
+  pairs.push(await timed(`acquire + release: ${name}`, async () => await one.acquire() && one.release(), 20_000))
+  pairs.push(await timed(`run: ${name}`, async () => (await one.run(() => true)).acquired, 20_000))
+  rows.push(await timed(`ping: ${name}`, () => store.ping(), 5000))
+  await store.close()
 }
-for (const [name, store] of Object.entries(stores)) {
-  const one = store.lock('bench', { ttl: '30s' })
-  loops[`acquire + release on ${name}`] = async (calls) => {
-    let all = true
-    for (let n = 0; n < calls; n++) all = await one.acquire() && await one.release() && all
-    return all
-  }
-  loops[`run on ${name}`] = async (calls) => {
-    let all = true
-    for (let n = 0; n < calls; n++) all = (await one.run(() => true)).acquired && all
-    return all
-  }
-  loops[`ping of ${name}`] = async (calls) => { for (let n = 0; n < calls; n++) await store.ping(); return true }
+rows.push(...pairs)
+try {
+  const lockfile = require('proper-lockfile')
+  writeFileSync(join(folder, 'file'), '')
+  const pair = async () => { const release = await lockfile.lock(join(folder, 'file')); await release() }
+  const peer = await timed('acquire + release: proper-lockfile', pair, 2000)
+  rows.push(peer)
+  for (const one of pairs) against(one, peer, 'none')
+} catch (error) {
+  if (error.code !== 'MODULE_NOT_FOUND') throw error
 }
-report('pairs', await measure(loops, 2000, 9), "fs.promises.stat('/')")
-for (const store of Object.values(stores)) await store.close()
 rmSync(folder, { recursive: true })
+
+if (process.argv.includes('--json')) {
+  console.log(JSON.stringify({ language: 'node', version: native.version(), rows }))
+} else {
+  for (const one of rows) {
+    const beside = 'peer' in one ? `   ${one.timesPeer.toFixed(3)} times ${one.peer}` : ''
+    const times = [one.medianNs, one.p99Ns].map((time) => `${time.toFixed(one.medianNs < 1000 ? 1 : 0).padStart(9)} ns`)
+    console.log(`${one.what.padEnd(38)} ${times.join(' ')} ${one.perSecond.toFixed(0).padStart(11)} /s${beside}`)
+  }
+}

@@ -255,6 +255,28 @@ test('a handle without background renewal renews when keepAlive is called', asyn
   assert.equal(lock.keepAlive(), false)
 })
 
+test('tasks that share a client exclude each other', async (t) => {
+  for (const url of [`memory:${fresh()}`, `file:${folder(t)}`]) {
+    const client = new Client(url)
+    const shared = client.lock('n', { ttl: '30s', wait: 'forever' })
+    let counter = 0
+    const count = async (lock) => {
+      for (let n = 0; n < 100; n++) {
+        await lock.run(async () => {
+          const read = counter
+          await null
+          counter = read + 1
+        })
+      }
+    }
+    // Two tasks through one handle, and two with handles of their own.
+    await Promise.all([shared, shared, client.lock('n', { ttl: '30s', wait: 'forever' }),
+      client.lock('n', { ttl: '30s', wait: 'forever', fair: true })].map(count))
+    assert.equal(counter, 400)
+    await client.close()
+  }
+})
+
 test('a semaphore has its permits and no more', async (t) => {
   const client = memory(t)
   const locks = [1, 2, 3].map(() => client.semaphore('s', 2, { ttl: '10s' }))

@@ -115,18 +115,24 @@ test('an abort rejects with its reason, and leaves nothing held and no place in 
 })
 
 test('aborts at random moments leave nothing held', async (t) => {
-  const client = memory(t)
-  for (let n = 0; n < 200; n++) {
+  const clients = [memory(t), new Client(`file:${folder(t)}`)]
+  for (let n = 0; n < 300; n++) {
+    const client = clients[n % 2]
     const holder = client.lock('n', { ttl: '30s' })
     assert.equal(await holder.acquire(), true, `round ${n}`)
     const controller = new AbortController()
-    const wait = client.acquire('n', { ttl: '30s', wait: 'forever', signal: controller.signal })
+    const fair = n % 4 < 2
+    const wait = client.acquire('n', { ttl: '30s', wait: 'forever', fair, signal: controller.signal })
     setTimeout(() => controller.abort(), Math.random() * 3)
     setTimeout(() => holder.release(), Math.random() * 3)
     await wait.then((lock) => lock.release(), (error) => assert.equal(error.name, 'AbortError'))
     await until(() => !holder.held)
   }
-  assert.deepEqual(await client.holders('n'), [])
+  for (const client of clients) {
+    assert.deepEqual(await client.holders('n'), [])
+    assert.deepEqual((await client.show('n')).waiters, [])
+  }
+  await clients[1].close()
 })
 
 test('a signal that is aborted already keeps the lock from being asked for', async (t) => {

@@ -131,6 +131,32 @@ test('a process that was stopped for longer than its lease says lost', async (t)
   assert.equal(lock.held, true)
 })
 
+test('signals are handled during a wait, and change neither its length nor its end', async (t) => {
+  const store = `file:${folder(t)}`
+  const holder = new Client(store)
+  const lock = await holder.acquire('n', { ttl: '60s' })
+  const waiter = script(`${open}
+    let handled = 0
+    for (const name of ['SIGCHLD', 'SIGWINCH', 'SIGUSR2']) process.on(name, () => { handled++ })
+    console.log('waits')
+    const begun = performance.now()
+    const first = await client.lock('n', { ttl: '60s' }).acquire({ wait: '1500ms' })
+    const took = performance.now() - begun
+    const during = handled
+    console.log('again')
+    const second = await client.lock('n', { ttl: '60s' }).acquire({ wait: '20s' })
+    console.log(first, took >= 1450 && took < 6000, during > 20, second)`, { env: { STORE: store } })
+  const signalled = setInterval(() => {
+    for (const name of ['SIGCHLD', 'SIGWINCH', 'SIGUSR2']) if (waiter.stdout !== '') waiter.child.kill(name)
+  }, 15)
+  await until(() => waiter.stdout.includes('again') || waiter.child.exitCode !== null, 'the second wait')
+  await lock.release()
+  const ended = await waiter.done
+  clearInterval(signalled)
+  assert.equal(ended.stdout, 'waits\nagain\nfalse true true true\n', ended.stderr)
+  await holder.close()
+})
+
 test('a handle that is dropped while it holds is given back, with a warning', async () => {
   const ended = await script(`${open}
     const other = client.lock('n', { ttl: '60s' })
