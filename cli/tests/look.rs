@@ -52,6 +52,22 @@ fn a_held_lock_is_shown_with_its_holder() {
 }
 
 #[test]
+fn the_label_is_the_option_else_the_environments_else_the_commands_name() {
+    let world = World::new();
+    let program = env!("CARGO_BIN_EXE_fencehold");
+    for (options, environment, label) in
+        [(&["--label", "mine"][..], "theirs", "mine"), (&[][..], "theirs", "theirs"), (&[][..], "", "sh")]
+    {
+        let mut args = vec!["run", "n"];
+        args.extend(options);
+        args.extend(["--", "sh", "-c", "\"$0\" show n --json", program]);
+        let output = world.fencehold(&args).env("FENCEHOLD_LABEL", environment).output().expect("the command runs");
+        let lock: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(lock["holders"][0]["label"], label);
+    }
+}
+
+#[test]
 fn release_changes_nothing_unless_owner_or_token_is_right() {
     let world = World::new();
     let run = world.start(&["--ttl", "3s"], "echo $FENCEHOLD_FENCE >fence; exec sleep 300");

@@ -20,7 +20,7 @@ pub(crate) struct Plan {
     fair: bool,
     owner: Option<String>,
     resume: bool,
-    label: String,
+    label: Option<String>,
 }
 
 impl Plan {
@@ -37,9 +37,11 @@ impl Plan {
                 ttl.get()
             )));
         }
-        let label = args.label.unwrap_or_else(|| {
-            let program = args.command.first().map(|c| Path::new(c).file_name().unwrap_or(c).to_string_lossy());
-            program.unwrap_or_default().into_owned()
+        // FENCEHOLD_LABEL, which the library reads, comes before the command's name.
+        let named = std::env::var_os("FENCEHOLD_LABEL").is_some_and(|label| !label.is_empty());
+        let label = args.label.or_else(|| {
+            let program = args.command.first().filter(|_| !named)?;
+            Some(Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned())
         });
         Ok(Self {
             store,
@@ -60,11 +62,10 @@ impl Plan {
     /// The handle, made in the process that will hold the lease. Nothing is sent.
     pub(crate) fn lock(&self) -> Result<(Client, Lock), Failure> {
         let client = store::open(&self.store)?;
-        let mut options = LockOptions::from_ttl(self.ttl)
-            .set_fair(self.fair)
-            .resume(self.resume)
-            .crash(Crash::Expire)
-            .label(&self.label);
+        let mut options = LockOptions::from_ttl(self.ttl).set_fair(self.fair).resume(self.resume).crash(Crash::Expire);
+        if let Some(label) = &self.label {
+            options = options.label(label);
+        }
         if let Some(owner) = &self.owner {
             options = options.owner(owner);
         }
