@@ -26,7 +26,6 @@ use crate::name::LockName;
 use crate::ttl::Ttl;
 use crate::url::{self, StoreUrl};
 use crate::{Cancel, Error, Kind, Result};
-use lock::LockInner;
 pub(crate) use options::{Access, Resolved};
 use session::{Session, Sessions};
 
