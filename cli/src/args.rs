@@ -169,6 +169,36 @@ pub(crate) struct ServeArgs {
     /// Listens on the network although nobody has to show a token
     #[arg(long)]
     pub(crate) insecure_no_auth: bool,
+    /// A file with a role (read-only, read-write, write-only, admin) and a token on each line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) auth_tokens: Option<PathBuf>,
+    /// A file with the key that signed tokens (JWT) are checked with: a public key in PEM, or a secret
+    #[arg(long, value_name = "FILE")]
+    pub(crate) jwt_key: Option<PathBuf>,
+    /// The iss that signed tokens must have
+    #[arg(long, value_name = "TEXT", requires = "jwt_key")]
+    pub(crate) jwt_issuer: Option<String>,
+    /// The aud that signed tokens must have
+    #[arg(long, value_name = "TEXT", requires = "jwt_key")]
+    pub(crate) jwt_audience: Option<String>,
+    /// Speaks TLS with this certificate, in PEM, with those above it (SIGHUP reads it and the tokens again)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// The most connections at once; more are told to come back
+    #[arg(long, value_name = "N")]
+    pub(crate) max_connections: Option<usize>,
+    /// The most rows of locks and users
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rows: Option<u64>,
+    /// Calls a second that only read; twice as many at once
+    #[arg(long, value_name = "N")]
+    pub(crate) read_rate: Option<u32>,
+    /// Calls a second that write; twice as many at once
+    #[arg(long, value_name = "N")]
+    pub(crate) write_rate: Option<u32>,
 }
 
 /// When a change is answered.

@@ -10,13 +10,15 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use crate::auth::Keeper;
 use crate::failure::Failure;
 use crate::http::{self, App};
 use crate::lines;
 use crate::metrics::Metrics;
-use crate::net::Door;
+use crate::net::{Door, Terms};
 use crate::options::Options;
 use crate::store::{Store, WriterThread, engine};
+use crate::tls::Certificates;
 
 /// How long connections may take to finish when the server ends.
 const GRACE: Duration = Duration::from_secs(5);
@@ -29,6 +31,8 @@ pub struct Server {
     stop: watch::Sender<bool>,
     done: watch::Receiver<bool>,
     writer: Option<WriterThread>,
+    keeper: Arc<Keeper>,
+    certificates: Option<Arc<Certificates>>,
 }
 
 impl Server {
@@ -39,6 +43,7 @@ impl Server {
     /// format or a host's, an address that is taken.
     pub fn start(options: Options) -> Result<Self, Failure> {
         options.check()?;
+        let connections = Arc::new(AtomicUsize::new(0));
         let metrics = Arc::new(Metrics::default());
         let listener = std::net::TcpListener::bind(options.listen)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
@@ -50,18 +55,30 @@ impl Server {
             .thread_name("fencehold-http")
             .build()
             .map_err(|error| Failure::store(format!("cannot start threads: {error}")))?;
+        let keeper = Arc::new(Keeper::open(&options.auth)?);
+        let certificates = options.tls.as_ref().map(Certificates::open).transpose()?.map(Arc::new);
+        let terms =
+            Terms { certificates: certificates.clone(), most: options.max_connections, open: connections.clone() };
         let (stop, stopping) = watch::channel(false);
         let (finish, done) = watch::channel(false);
-        let connections = Arc::new(AtomicUsize::new(0));
-        let app = Arc::new(App::new(store.clone(), metrics, options, stopping.clone(), connections.clone()));
+        let app = App::new(store.clone(), metrics, options, keeper.clone(), stopping.clone(), connections);
         runtime.spawn(async move {
-            let served = serve(listener, app, stopping, connections).await;
+            let served = serve(listener, Arc::new(app), stopping, terms).await;
             if let Err(error) = served {
                 eprintln!("fencehold serve: {error}");
             }
             let _ = finish.send(true);
         });
-        Ok(Self { address, runtime: Some(runtime), store: Some(store), stop, done, writer: Some(writer) })
+        Ok(Self {
+            address,
+            runtime: Some(runtime),
+            store: Some(store),
+            stop,
+            done,
+            writer: Some(writer),
+            keeper,
+            certificates,
+        })
     }
 
     /// Where it listens.
@@ -69,13 +86,23 @@ impl Server {
         self.address
     }
 
-    /// Serves until the process is told to end (SIGTERM, SIGINT), then ends in order.
+    /// Reads the tokens, the key of signed tokens and the certificate again.
+    ///
+    /// # Errors
+    /// A file that cannot be used; what was read before stays.
+    pub fn reload(&self) -> Result<(), Failure> {
+        self.keeper.reload()?;
+        self.certificates.as_ref().map_or(Ok(()), |certificates| certificates.reload())
+    }
+
+    /// Serves until the process is told to end (SIGTERM, SIGINT), then ends in order. SIGHUP reads
+    /// tokens and certificates again.
     pub fn run_until_signal(mut self) {
         let Some(runtime) = &self.runtime else { return };
         let mut done = self.done.clone();
         runtime.block_on(async {
             tokio::select! {
-                () = signal() => {}
+                () = signal(&self) => {}
                 _ = done.wait_for(|done| *done) => {}
             }
         });
@@ -112,15 +139,21 @@ impl Drop for Server {
 }
 
 /// Comes back when the process is told to end.
-async fn signal() {
+async fn signal(server: &Server) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut reload)] = kinds.map(signal) else {
         return std::future::pending().await;
     };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return,
+            _ = interrupt.recv() => return,
+            _ = reload.recv() => match server.reload() {
+                Ok(()) => eprintln!("fencehold serve: tokens and certificate were read again"),
+                Err(failure) => eprintln!("fencehold serve: what was read before stays: {failure}"),
+            },
+        }
     }
 }
 
@@ -128,10 +161,10 @@ async fn serve(
     listener: std::net::TcpListener,
     app: Arc<App>,
     mut stopping: watch::Receiver<bool>,
-    connections: Arc<AtomicUsize>,
+    terms: Terms,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    axum::serve(Door::new(listener, connections), http::router(app))
+    axum::serve(Door::open(listener, terms)?, http::router(app))
         .with_graceful_shutdown(async move {
             let _ = stopping.wait_for(|stopping| *stopping).await;
         })

@@ -84,6 +84,11 @@ impl Transaction {
         Ok(Self { parts: parsed, kv, timers })
     }
 
+    /// Whether it is about rows, a guard included.
+    pub(crate) fn has_rows(&self) -> bool {
+        !self.kv.is_empty()
+    }
+
     /// Does the step. An error takes everything back, as a rollback does.
     pub(crate) fn run(&self, step: &mut Step<'_, '_>, bells: &Bells) -> Result<Outcome> {
         let mark = step.rows.mark();

@@ -6,17 +6,22 @@ use std::sync::Arc;
 
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use serde_json::json;
 
 use super::App;
 use super::answer::json as json_answer;
+use crate::auth::{Denied, level_of};
 
 pub(super) async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     if let Err(refusal) = check_host(&app, request.headers()) {
         return refusal;
+    }
+    let level = level_of(request.method(), request.uri().path());
+    if let Err(denied) = app.keeper.check(request.headers(), level) {
+        return refuse(denied);
     }
     if request.uri().path().starts_with("/api/") && !has_json(&request) {
         let body = json!({
@@ -28,6 +33,17 @@ pub(super) async fn check(State(app): State<Arc<App>>, request: Request, next: N
         return json_answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, &body);
     }
     next.run(request).await
+}
+
+fn refuse(denied: Denied) -> Response {
+    match denied {
+        Denied::Forbidden => json_answer(StatusCode::FORBIDDEN, &json!({"error": "Insufficient permissions"})),
+        Denied::Unknown(why) => {
+            let mut response = json_answer(StatusCode::UNAUTHORIZED, &json!({"error": why}));
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+        }
+    }
 }
 
 /// Whether the request has no body, or one that is said to be JSON.

@@ -10,6 +10,7 @@ use fencehold::internal::operations::{self, Applied, Operation, Precondition, Re
 use serde_json::{Map, Value, json};
 
 use super::answer::{Family, failure, json as json_answer, refusal};
+use super::limits::Kind;
 use super::{App, Shared};
 use crate::values;
 
@@ -73,11 +74,24 @@ pub(super) async fn call(State(app): Shared, query: RawQuery, body: Bytes) -> Re
         Ok(parsed) => parsed,
         Err(refused) => return refusal(Family::Kv, &refused),
     };
+    if let Err(refusal) = check_limits(&app, &parsed) {
+        return refusal;
+    }
     match run(&app, parsed, body.len() as u64).await {
         Ok(Applied::Results(results)) => json_answer(StatusCode::OK, &json!({"results": results})),
         Ok(Applied::Precondition(lost)) => json_answer(StatusCode::OK, &Value::Object(precondition(&lost, lost.index))),
         Err(error) => failure(&error),
     }
+}
+
+/// Takes what a call costs: one read or one write, however many operations it has.
+fn check_limits(app: &App, parsed: &[Operation]) -> std::result::Result<(), Response> {
+    if parsed.is_empty() {
+        return Ok(());
+    }
+    let kind = if parsed.iter().any(Operation::is_write) { Kind::Write } else { Kind::Read };
+    let adds = |operation: &&Operation| matches!(operation.name(), "put" | "putIfAbsent" | "incr");
+    app.limits.check(app, kind, parsed.iter().filter(adds).count() as u64)
 }
 
 type Place = std::result::Result<Path<(String, String)>, PathRejection>;
@@ -104,6 +118,9 @@ async fn one(app: &App, op: &str, place: Place, query: RawQuery, body: &[u8]) ->
         Ok(parsed) => parsed,
         Err(refused) => return refusal(Family::Kv, &refused),
     };
+    if let Err(refusal) = check_limits(app, &parsed) {
+        return refusal;
+    }
     match run(app, parsed, body.len() as u64 + 1024).await {
         Ok(Applied::Results(results)) => {
             let element = results.into_iter().next().unwrap_or(Value::Null);
@@ -144,6 +161,9 @@ pub(super) async fn delete(State(app): Shared, place: Place, query: RawQuery, bo
 }
 
 pub(super) async fn namespaces(State(app): Shared) -> Response {
+    if let Err(refusal) = app.limits.check_pause() {
+        return refusal;
+    }
     match app.store.read(|rows| values::namespaces(rows)) {
         Ok(found) => {
             let found: Vec<Value> =
@@ -165,6 +185,9 @@ pub(super) async fn list(State(app): Shared, query: RawQuery, body: Bytes) -> Re
         Ok(page) => page,
         Err(refused) => return refusal(Family::Kv, &refused),
     };
+    if let Err(refusal) = app.limits.check_pause() {
+        return refusal;
+    }
     match app.store.read(|rows| page.read(rows)) {
         Ok(page) => json_answer(StatusCode::OK, &page),
         Err(error) => failure(&error),

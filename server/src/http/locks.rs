@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::answer::{Family, failure, json as json_answer, refusal};
+use super::limits::Kind;
 use super::{App, Shared};
 use crate::lines::{self, Asked, Poll, Verdict};
 use crate::locks::{self, Call, Operation};
@@ -28,6 +29,12 @@ pub(super) async fn call(State(app): Shared, body: Bytes) -> Response {
             return refusal(Family::Locks, &refused);
         }
     };
+    let kind = if call.only_reads() { Kind::Read } else { Kind::Write };
+    if !call.operations.is_empty()
+        && let Err(refusal) = app.limits.check(&app, kind, call.new_rows())
+    {
+        return refusal;
+    }
     let answer = answer(&app, call, body.len() as u64).await;
     app.metrics.lock_call(began.elapsed());
     match answer {

@@ -5,6 +5,7 @@
 mod answer;
 mod gate;
 mod kv;
+mod limits;
 mod locks;
 mod queues;
 mod timers;
@@ -25,6 +26,8 @@ use tokio::sync::watch;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use self::answer::json as json_answer;
+use self::limits::Limits;
+use crate::auth::Keeper;
 use crate::metrics::{Gauges, Metrics};
 use crate::options::Options;
 use crate::queues::Bells;
@@ -42,6 +45,8 @@ pub(crate) struct App {
     pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) connections: Arc<AtomicUsize>,
     pub(crate) bells: Bells,
+    pub(crate) keeper: Arc<Keeper>,
+    limits: Limits,
     polls: AtomicU64,
 }
 
@@ -52,11 +57,13 @@ impl App {
         store: Store,
         metrics: Arc<Metrics>,
         options: Options,
+        keeper: Arc<Keeper>,
         stopping: watch::Receiver<bool>,
         connections: Arc<AtomicUsize>,
     ) -> Self {
         let bells = store.bells().clone();
-        Self { store, metrics, options, stopping, connections, bells, polls: AtomicU64::new(1) }
+        let limits = Limits::new(options.read_rate, options.write_rate, options.max_rows);
+        Self { store, metrics, options, stopping, connections, bells, keeper, limits, polls: AtomicU64::new(1) }
     }
 
     /// A number for a connection that waits.
@@ -81,6 +88,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/api/v1/kv/{namespace}/{*key}", get(kv::get).put(kv::put).delete(kv::delete))
         .route("/api/v1/resources/kv/namespaces", get(kv::namespaces))
         .route("/api/v1/resources/kv/list", post(kv::list))
+        .route("/api/v1/system/kv", get(limits::paused).post(limits::pause))
         .route("/api/v1/transaction", post(transaction::call))
         .route("/api/v1/push", post(queues::push))
         .route("/api/v1/pop", get(queues::pop_any))

@@ -28,6 +28,11 @@ pub(super) async fn call(State(app): Shared, body: Bytes) -> Response {
             return json_answer(status, &rolled_back(&id, unreadable.refused.reason, &unreadable.refused.detail));
         }
     };
+    if transaction.has_rows()
+        && let Err(refusal) = app.limits.check_pause()
+    {
+        return refusal;
+    }
     let bells = app.bells.clone();
     let size = body.len() as u64 * 2 + 16 * 1024;
     match app.store.write(size, move |step| transaction.run(step, &bells)).await {

@@ -51,6 +51,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// How many rows it may add.
+    pub(crate) fn new_rows(&self) -> u64 {
+        self.operations.iter().filter(|operation| matches!(operation, Operation::Acquire(_))).count() as u64
+    }
+
     /// Whether nothing of it writes.
     pub(crate) fn only_reads(&self) -> bool {
         self.operations.iter().all(|operation| matches!(operation, Operation::Get { .. }))

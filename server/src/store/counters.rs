@@ -24,6 +24,8 @@ pub(crate) struct Counts {
     pub(crate) locks: u64,
     /// Those in line.
     pub(crate) tickets: u64,
+    /// Rows of users.
+    pub(crate) values: u64,
     /// Connections that wait.
     pub(crate) polling: u64,
 }
@@ -38,7 +40,12 @@ impl Counters {
 
     pub(crate) fn get(&self) -> Counts {
         let of = |area: Area| self.rows[area as usize].load(Ordering::Relaxed);
-        Counts { locks: of(Area::Locks), tickets: of(Area::Tickets), polling: self.polling.load(Ordering::Relaxed) }
+        Counts {
+            locks: of(Area::Locks),
+            tickets: of(Area::Tickets),
+            values: of(Area::Values),
+            polling: self.polling.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -62,6 +69,6 @@ mod tests {
         let counters = Counters::default();
         counters.set(&rows, 3);
         let counts = counters.get();
-        assert_eq!((counts.locks, counts.tickets, counts.polling), (14, 21, 3));
+        assert_eq!((counts.locks, counts.tickets, counts.values, counts.polling), (14, 21, 28, 3));
     }
 }

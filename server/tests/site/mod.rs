@@ -126,6 +126,32 @@ impl Peer {
         self.ask("POST", path, &body.to_string())
     }
 
+    /// A call that the server may not live to answer.
+    pub(crate) fn try_post(&mut self, path: &str, body: &Value) -> Option<Value> {
+        let body = body.to_string();
+        let mut text = format!("POST {path} HTTP/1.1\r\n");
+        for (name, value) in &self.headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
+        self.stream.get_mut().write_all(text.as_bytes()).ok()?;
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.trim().parse().ok()?,
+                None if line.trim_end().is_empty() => break,
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).ok()?;
+        serde_json::from_slice(&body).ok()
+    }
+
     /// A call of the lock route that is taken; its elements.
     pub(crate) fn locks(&mut self, operations: Value) -> Vec<Value> {
         let answer = self.post("/api/v1/locks", &json!({"operations": operations}));

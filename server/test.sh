@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# The server as a user has it: the installed command, curl, openssl. What the routes answer is tested by cargo
+# (server/tests). The last line is `N passed, N failed`.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+work=$(mktemp -d)
+server=
+stop() { [[ -z $server ]] || { kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; server=; }; }
+trap 'stop; rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+check() {   # check WHAT COMMAND…
+    local what=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok   $what"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $what"
+        tail -n 30 "$work/log" "$work/serve.log" 2>/dev/null
+    fi
+}
+
+serve() {   # serve OPTION…: starts it on a free port; its address is in $url
+    stop
+    : >"$work/serve.log"
+    "$work/bin/fencehold" serve --data "$work/data" --listen 127.0.0.1:0 "$@" 2>"$work/serve.log" &
+    server=$!
+    for _ in $(seq 200); do
+        url=$(sed -n 's/.*serving \(http[^ ]*\) from.*/\1/p' "$work/serve.log")
+        [[ -z $url ]] || return 0
+        kill -0 "$server" 2>/dev/null || return 1
+        sleep 0.05
+    done
+    return 1
+}
+call() { curl -sS --max-time 30 -H 'Content-Type: application/json' "$@"; }
+acquire() { call "$url/api/v1/locks" -d "[{\"op\":\"acquire\",\"name\":\"$1\",\"owner\":\"$2\",\"ttlSeconds\":60}]"; }
+token_of() { sed -n 's/.*"token":\([0-9]*\).*/\1/p'; }
+
+install() { cargo install --quiet --locked --debug --force --no-track --path cli --root "$work"; }
+grants() { [[ $(acquire n a) == *'"acquired":true'* && $(acquire n b) == *'"acquired":false'* ]]; }
+survives_kills() {
+    local highest=0 token
+    for round in $(seq 5); do
+        serve || return 1
+        token=$(acquire "kill-$round" a | token_of)
+        ((token > highest)) || { echo "$token after $highest"; return 1; }
+        highest=$token
+        kill -9 "$server"
+        wait "$server" 2>/dev/null
+    done
+    serve || return 1
+    for round in $(seq 5); do
+        [[ $(acquire "kill-$round" b) == *'"owner":"a"'* ]] || return 1
+    done
+}
+one_server_a_folder() {
+    local said
+    said=$("$work/bin/fencehold" serve --data "$work/data" --listen 127.0.0.1:0 2>&1)
+    local code=$?
+    echo "$code: $said"
+    ((code == 73)) && [[ $said == *"process $server"* ]]
+}
+is_no_host_store() {
+    "$work/bin/fencehold" --store "file:$work/host" run n -- true || return 1
+    "$work/bin/fencehold" serve --data "$work/host" --listen 127.0.0.1:0
+    [[ $? == 73 ]] || return 1
+    "$work/bin/fencehold" --store "file:$work/data" run n -- true
+    [[ $? == 73 ]]
+}
+wants_tokens() {
+    "$work/bin/fencehold" serve --data "$work/other" --listen 0.0.0.0:0
+    [[ $? == 64 ]]
+}
+speaks_tls() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$work/key.pem" \
+        -out "$work/$1.pem" -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 || return 1
+    cp "$work/$1.pem" "$work/cert.pem"
+}
+answers_tls() { [[ $(call --cacert "$work/$1.pem" "$url/health") == *healthy* ]]; }
+reads_again() {
+    speaks_tls second && kill -HUP "$server" || return 1
+    for _ in $(seq 100); do
+        answers_tls second 2>/dev/null && return 0
+        sleep 0.05
+    done
+    return 1
+}
+run_over_http() {
+    [[ $("$work/bin/fencehold" --store "$url" run job -- sh -c 'echo "$FENCEHOLD_NAME"') == job ]]
+}
+ends_when_told() {
+    kill -TERM "$server"
+    wait "$server"
+    local code=$?
+    server=
+    ((code == 0))
+}
+
+check 'cargo install' install
+check 'it serves' serve
+check 'one holder at a time, over curl' grants
+check 'a command runs under a lock of it' run_over_http
+check 'one server a folder' one_server_a_folder
+check 'it ends when told to' ends_when_told
+check 'what was granted survives kills, and tokens rise' survives_kills
+stop
+check 'a folder of a host is refused, and ours by a host' is_no_host_store
+check 'without tokens it stays on this machine' wants_tokens
+check 'certificates are made' speaks_tls first
+check 'it serves over TLS' serve --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
+check 'curl trusts it' answers_tls first
+check 'SIGHUP reads the certificate again' reads_again
+
+echo "$passed passed, $failed failed"
+((failed == 0))
