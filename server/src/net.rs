@@ -24,7 +24,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const BACKLOG: usize = 1024;
 /// What a connection is told that is one too many.
 const TOO_MANY: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
-    content-length: 81\r\nconnection: close\r\n\r\n\
+    content-length: 84\r\nconnection: close\r\n\r\n\
     {\"error\":\"too many connections\",\"code\":\"overloaded\",\"reason\":\"too_many_connections\"}";
 
 /// How connections are taken.

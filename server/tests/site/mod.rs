@@ -142,7 +142,9 @@ impl Peer {
                 return None;
             }
             match line.trim_end().split_once(':') {
-                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.trim().parse().ok()?,
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.trim().parse().ok()?
+                }
                 None if line.trim_end().is_empty() => break,
                 _ => {}
             }
