@@ -31,8 +31,11 @@ $held = $private->acquire('n', '30s');
 $shared = new Client('memory:shared');
 $kept = $shared->acquire('n', '30s');
 var_dump((new Client('memory:'))->lock('n', 30)->acquire(), (new Client('memory:shared'))->lock('n', 30)->acquire());
+$row = [['op' => 'putIfAbsent', 'required' => true, 'ns' => 'n', 'key' => 'k', 'value' => 1, 'forever' => true]];
+var_dump($private->transaction()->kv($row)->commit()->success, $private->transaction()->kv($row)->commit()->success);
 unset($private, $held);
-var_dump((new Client('memory:'))->list());
+$private = new Client('memory:');
+var_dump($private->list(), $private->transaction()->kv($row)->commit()->success);
 echo "many different ones\n";
 for ($count = 0; $count < 200; ++$count) {
     (new Client("memory:number-$count"))->ping();
@@ -55,7 +58,10 @@ string(5) "taken"
 memory: is private, memory:NAME is not
 bool(true)
 bool(false)
+bool(true)
+bool(false)
 array(0) {
 }
+bool(true)
 many different ones
 string(7) "nothing"
