@@ -6,12 +6,14 @@ fencehold
 <?php
 require __DIR__ . '/helper.inc';
 $client = new Fencehold\Client('memory:');
-$lock = $client->acquire('b', '30s', label: 'mine');
-$permit = $client->semaphore('a', 2, '30s');
+$begin = time();
+$lock = $client->acquire('b', '300s', label: 'mine');
+$permit = $client->semaphore('a', 2, '300s');
 var_dump($permit->acquire());
 $holder = $client->holders('b')[0];
 var_dump($holder->owner === $lock->owner(), $holder->token === $lock->token(), $holder->label, $holder->slot);
-var_dump(abs($holder->since->getTimestamp() - time()) <= 2, $holder->expiresAt > $holder->renewedAt);
+$since = $holder->since->getTimestamp();
+var_dump($since >= $begin - 1 && $since <= time() + 1, $holder->expiresAt > $holder->renewedAt);
 var_dump($client->holders('nobody'), $client->show('nobody')->held, $client->show('b')->held);
 echo json_encode($client->show('b')), "\n";
 echo json_encode($client->show('nobody')), "\n";
