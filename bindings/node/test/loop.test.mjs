@@ -5,7 +5,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'fencehold'
-import { folder, fresh, memory, until } from './support.mjs'
+import { folder, fresh, memory, script, until } from './support.mjs'
 
 /** The median time that reading a small file takes. */
 async function reading () {
@@ -45,6 +45,23 @@ test('a hundred waiters starve neither fs nor the event loop', async (t) => {
     assert.equal(answers.filter(Boolean).length, 1)
     await client.close()
   }
+})
+
+test('waits that are over leave no threads behind', async (t) => {
+  const ended = await script(`
+    import { readdirSync } from 'node:fs'
+    import { Client } from 'fencehold'
+    const threads = () => readdirSync('/proc/self/task').length
+    const client = new Client(process.env.STORE)
+    const lock = await client.acquire('n', { ttl: '60s' })
+    const before = threads()
+    const waits = Array.from({ length: 50 }, () => client.lock('n', { ttl: '60s' }).acquire({ wait: '300ms' }))
+    const during = threads()
+    await Promise.all(waits)
+    for (let n = 0; n < 1000 && threads() > before + 4; n++) await new Promise((resolve) => setTimeout(resolve, 5))
+    console.log(during >= before + 40, threads() <= before + 4)
+    await client.close()`, { env: { STORE: `file:${folder(t)}` } }).done
+  assert.equal(ended.stdout, 'true true\n', ended.stderr)
 })
 
 test('an uncontended acquire and release need no turn of the event loop', async (t) => {

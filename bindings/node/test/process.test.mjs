@@ -12,6 +12,8 @@ test('a process ends whether it closed, released or still holds, and what it hel
     closes: "const lock = await client.acquire('n', { ttl: '60s' }); await client.close();",
     releases: "const lock = await client.acquire('n', { ttl: '60s' }); await lock.release();",
     holds: "globalThis.lock = await client.acquire('n', { ttl: '60s' }); globalThis.signal = lock.signal; lock.onLost(() => {});",
+    'exits while it waits': "globalThis.lock = await client.acquire('n', { ttl: '60s' }); console.log('end');" +
+      "client.lock('n', { ttl: '60s' }).acquire({ wait: 'forever' }); client.ping(); setTimeout(() => process.exit(0), 50);",
     exits: "globalThis.lock = await client.acquire('n', { ttl: '60s' }); console.log('end'); process.exit(0);"
   }
   for (const [what, body] of Object.entries(bodies)) {
