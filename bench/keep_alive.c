@@ -14,7 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { calls = 200000, most_rounds = 10000, kinds = 3 };
+/* A round is short, so that most of them are not interrupted. */
+enum { calls = 2000, most_rounds = 100000, kinds = 3 };
 
 /* What is called must not be known to the compiler, as it is not for a function of a shared library. */
 __attribute__((noinline)) static int empty_call(const void *handle) {
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
     static double taken[kinds][most_rounds];
     fh_client *client = NULL;
     fh_lock *lock = NULL;
-    int rounds = 101, json = 0, argument, round, kind;
+    int rounds = 5001, json = 0, argument, round, kind;
     for (argument = 1; argument < argc; ++argument) {
         if (strcmp(argv[argument], "--json") == 0) {
             json = 1;

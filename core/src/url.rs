@@ -86,6 +86,9 @@ impl StoreUrl {
                     return Err(bad_url(format!("memory:{path} is no name for a store in memory")));
                 }
                 let name = String::from_utf8(percent_decoded(path)?).map_err(|_| bad_url("the name is not UTF-8"))?;
+                if name.chars().any(char::is_control) {
+                    return Err(bad_url("the name of a store in memory has no control character"));
+                }
                 Ok(Self::Memory { name: (!name.is_empty()).then_some(name), manual_clock })
             }
             "file" => {
@@ -250,6 +253,7 @@ mod tests {
             "file://host/a",
             "file:/a?x=1",
             "memory:?x",
+            "memory:a%00b",
             "file:/%zz",
             "ftp://a",
             "file:/a#b",

@@ -141,7 +141,7 @@ static void waits_are_read_as_people_write_them(void) {
 static void a_bad_url_is_refused(void) {
     static const text bad[] = {
         {"memory", 6},       {"nowhere:", 8}, {"memory:?clock=", 14}, {"memory:?colour=red", 18}, {"file:relative", 13},
-        {"memory:a\0b", 10}, {"\xff", 1},     {"memory:\xff", 8}};
+        {"memory:a\0b", 10}, {"\xff", 1},     {"memory:\xff", 8},     {"memory:a%00b", 12}};
     size_t at;
     fh_client *opened = NULL;
     for (at = 0; at < sizeof bad / sizeof bad[0]; ++at) {

@@ -137,6 +137,46 @@ static void a_handles_own_wait_is_used_by_default(void) {
     fh_lock_free(holder);
 }
 
+static void numbers_at_the_edge_are_taken_or_refused(void) {
+    static const uint64_t numbers[] = {1, 1000, INT64_MAX, UINT64_MAX - 2, UINT64_MAX};
+    size_t at;
+    for (at = 0; at < sizeof numbers / sizeof numbers[0]; ++at) {
+        fh_client_options options = FH_CLIENT_OPTIONS_INIT;
+        fh_client *opened = NULL;
+        fh_lock *lock = NULL;
+        options.request_timeout_ms = numbers[at];
+        if (fh_client_open(FH_S("memory:"), &options, &opened, NULL) != FH_OK) continue;
+        lock = new_lock(opened, "n");
+        OK(fh_lock_acquire(lock, numbers[at], NULL, NULL));
+        OK(fh_lock_step_aside(lock, numbers[at], NULL, NULL));
+        OK(fh_lock_release(lock, NULL));
+        fh_lock_free(lock);
+        fh_client_free(opened);
+    }
+}
+
+struct longer_holder {
+    fh_holder holder;
+    uint64_t field_of_the_future;
+};
+
+static void a_longer_holder_of_a_newer_program_is_filled_as_far_as_it_is_known(void) {
+    struct longer_holder longer;
+    const fh_holder begun = FH_HOLDER_INIT;
+    fh_lock *lock = new_lock(client, "longer");
+    fh_info *info = NULL;
+    longer.holder = begun;
+    longer.holder.struct_size = sizeof longer;
+    longer.field_of_the_future = 7;
+    OK(fh_lock_acquire(lock, 0, NULL, NULL));
+    OK(fh_client_holders(client, FH_S("longer"), &info, NULL));
+    OK(fh_info_holder(info, 0, 0, &longer.holder));
+    CHECK(longer.holder.token == fh_lock_token(lock) && longer.holder.struct_size == sizeof longer);
+    CHECK(longer.field_of_the_future == 7);
+    fh_info_free(info);
+    fh_lock_free(lock);
+}
+
 void options_tests(void) {
     client = open_memory();
     RUN(options_that_were_not_begun_are_refused);
@@ -146,5 +186,7 @@ void options_tests(void) {
     RUN(texts_of_options_are_checked);
     RUN(every_option_arrives);
     RUN(a_handles_own_wait_is_used_by_default);
+    RUN(numbers_at_the_edge_are_taken_or_refused);
+    RUN(a_longer_holder_of_a_newer_program_is_filled_as_far_as_it_is_known);
     fh_client_free(client);
 }
