@@ -114,7 +114,7 @@ async def timed_aio(lock: aio.Lock, seconds: float) -> List[float]:
         samples.append(after - before)
         if after > end:
             break
-    assert len(os.listdir("/proc/self/task")) == threads, "an uncontended call took a thread"
+    assert len(os.listdir("/proc/self/task")) <= threads, "an uncontended call took a thread"
     return samples
 
 

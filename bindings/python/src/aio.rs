@@ -4,9 +4,10 @@
 //! release that they wait for. Its answer goes to the event loop through `call_soon_threadsafe`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fencehold::{Acquire, Error, LostReason, Wait};
+use fencehold::{Acquire, Error, Kind, LostReason, Wait};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -73,6 +74,9 @@ pub(crate) fn acquire_at_once(py: Python<'_>, lock: &Bound<'_, LockBase>, wait: 
         Wait::Default => base.own_wait,
         given => given,
     };
+    if !base.answered.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
     match base.inner.acquire_at_once().or_raise(py)? {
         Some(Acquire::Granted) => Ok(Some(base.inner.epoch())),
         Some(Acquire::Refused(_)) if matches!(wait, Wait::Default | Wait::No) => Ok(Some(0)),
@@ -121,9 +125,12 @@ fn start_taking(
 ) -> PyResult<()> {
     let wait = fencehold::Cancel::new();
     let joined = cancel.get().join(&wait);
+    let answered = lock.get().answered.clone();
     let (lock, late) = (lock.get().shared(), lock.get().shared());
     let body = move || {
         let answer = work(&lock, &wait);
+        let refused = |error: &Error| matches!(error.kind(), Kind::Held | Kind::TimedOut);
+        answered.fetch_or(answer.as_ref().err().is_none_or(refused), Ordering::Relaxed);
         hooks::with_python(|py| joined.leave(py));
         answer
     };

@@ -1,6 +1,8 @@
 //! Clients: what the plain and the asyncio `Client` share, and the plain one.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fencehold::{ClientOptions, Crash, Error, LockOptions, ReleaseId, Renewal, Wait};
 use pyo3::exceptions::PyTypeError;
@@ -16,6 +18,9 @@ use crate::lock::{Handle, Lock, LockBase};
 #[pyclass(frozen, subclass, weakref, module = "fencehold._native")]
 pub(crate) struct ClientBase {
     pub(crate) inner: fencehold::Client,
+    /// Whether the store has answered: from then on an uncontended call is decided in microseconds.
+    /// The first one may have to make a folder and to wait for a disk.
+    answered: Arc<AtomicBool>,
 }
 
 /// What `lock()`, `semaphore()` and `acquire()` take beside the name.
@@ -75,7 +80,7 @@ impl ClientBase {
             Ok((lock, wait))
         })();
         let (lock, wait) = made.or_raise(py)?;
-        Ok(LockBase::new(py, lock, self.inner.clone(), wait))
+        Ok(LockBase::new(py, lock, self.inner.clone(), self.answered.clone(), wait))
     }
 }
 
@@ -143,7 +148,9 @@ impl ClientBase {
             }
             fencehold::Client::open_with(&url, options)
         })();
-        Ok(Self { inner: opened.or_raise(py)? })
+        let inner = opened.or_raise(py)?;
+        let answered = Arc::new(AtomicBool::new(inner.store().starts_with("memory:")));
+        Ok(Self { inner, answered })
     }
 
     /// The store, without credentials.

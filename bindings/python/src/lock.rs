@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -30,6 +30,8 @@ pub(crate) struct Handle(Mutex<Option<LockBase>>);
 pub(crate) struct LockBase {
     pub(crate) inner: ManuallyDrop<Arc<fencehold::Lock>>,
     pub(crate) client: fencehold::Client,
+    /// As of the client.
+    pub(crate) answered: Arc<AtomicBool>,
     pub(crate) own_wait: Wait,
     handlers: Arc<Handlers>,
     /// The hold that `client.acquire` took and that a `with` around it enters; 0: none.
@@ -39,12 +41,19 @@ pub(crate) struct LockBase {
 }
 
 impl LockBase {
-    pub(crate) fn new(py: Python<'_>, lock: fencehold::Lock, client: fencehold::Client, own_wait: Wait) -> Self {
+    pub(crate) fn new(
+        py: Python<'_>,
+        lock: fencehold::Lock,
+        client: fencehold::Client,
+        answered: Arc<AtomicBool>,
+        own_wait: Wait,
+    ) -> Self {
         let inner = Arc::new(lock);
         hooks::remember(py, hooks::Live { lock: Arc::downgrade(&inner), client: client.clone() });
         Self {
             inner: ManuallyDrop::new(inner),
             client,
+            answered,
             own_wait,
             handlers: Arc::default(),
             taken: AtomicU64::new(0),

@@ -6,6 +6,7 @@ import asyncio
 import random
 import threading
 import time
+from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
@@ -48,6 +49,16 @@ async def test_what_is_decided_at_once_never_leaves_the_loop(no_executor: None, 
     # A thread that the machine takes away for a millisecond leaves the answer to another one.
     assert seen.count(0) > 25, seen
     spinner.cancel()
+
+
+async def test_a_store_is_opened_off_the_loop(no_executor: None, tmp_path: Path) -> None:
+    """It makes a folder and waits for the disk."""
+    lock = aio.Client(f"file:{tmp_path}/store").lock("n", ttl="30s")
+    taking = asyncio.ensure_future(lock.acquire())
+    await asyncio.sleep(0)
+    assert not taking.done(), "the first step of the task did all of it"
+    assert await taking is True
+    assert await lock.release() is True
 
 
 async def test_waiting_calls_leave_the_executor_and_the_loop_alone(no_executor: None, url: str) -> None:
