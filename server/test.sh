@@ -93,6 +93,35 @@ reads_again() {
 run_over_http() {
     [[ $("$work/bin/fencehold" --store "$url" run job -- sh -c 'echo "$FENCEHOLD_NAME"') == job ]]
 }
+keeps_room_for_renewals() {   # a full disk, played by a limit on the size of files
+    local body status token
+    stop
+    rm -rf "$work/data"
+    : >"$work/serve.log"
+    (trap '' XFSZ; ulimit -f 9000; exec "$work/bin/fencehold" serve --data "$work/data" --listen 127.0.0.1:0) \
+        2>"$work/serve.log" &
+    server=$!
+    for _ in $(seq 200); do
+        url=$(sed -n 's/.*serving \(http[^ ]*\) from.*/\1/p' "$work/serve.log")
+        [[ -z $url ]] || break
+        sleep 0.05
+    done
+    token=$(acquire full a | token_of)
+    for n in $(seq 400); do
+        body="[{\"op\":\"put\",\"ns\":\"n\",\"key\":\"k$n\",\"value\":\"$(printf '%060000d' 0)\",\"forever\":true}]"
+        status=$(call -o /dev/null -w '%{http_code}' "$url/api/v1/kv" -d @- <<<"$body")
+        [[ $status == 507 ]] && break
+        [[ $status == 200 ]] || { echo "put $n: $status"; return 1; }
+    done
+    echo "full after $n: $status"
+    [[ $status == 507 ]] || return 1
+    for _ in $(seq 50); do
+        token=$(call "$url/api/v1/locks" \
+            -d "[{\"op\":\"renew\",\"name\":\"full\",\"token\":$token,\"ttlSeconds\":60}]" | token_of)
+        [[ -n $token ]] || return 1
+    done
+    [[ $(call "$url/api/v1/locks" -d "[{\"op\":\"release\",\"name\":\"full\",\"token\":$token}]") == *'"released":true'* ]]
+}
 ends_when_told() {
     kill -TERM "$server"
     wait "$server"
@@ -115,6 +144,8 @@ check 'certificates are made' speaks_tls first
 check 'it serves over TLS' serve --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
 check 'curl trusts it' answers_tls first
 check 'SIGHUP reads the certificate again' reads_again
+
+check 'a full disk refuses rows, and renewals and releases go on' keeps_room_for_renewals
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

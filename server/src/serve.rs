@@ -43,6 +43,7 @@ impl Server {
     /// format or a host's, an address that is taken.
     pub fn start(options: Options) -> Result<Self, Failure> {
         options.check()?;
+        allow_connections();
         let connections = Arc::new(AtomicUsize::new(0));
         let metrics = Arc::new(Metrics::default());
         let listener = std::net::TcpListener::bind(options.listen)
@@ -136,6 +137,15 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Lets the process have as many connections as the system allows it: a waiting client is one.
+fn allow_connections() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    // With fewer, connections beyond them wait to be accepted.
+    let _ = setrlimit(Resource::Nofile, files);
 }
 
 /// Comes back when the process is told to end.

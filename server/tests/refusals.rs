@@ -133,6 +133,8 @@ fn unknown_paths_and_methods_say_so_in_json() {
         assert_eq!((answer.status, answer.json()), (404, json!({"error": "Not Found", "code": "no_such_route"})));
     }
     assert_eq!(peer.ask("GET", "/nothing", "").status, 404);
+    let page = peer.ask("GET", "/", "");
+    assert!(page.status == 200 && page.text.starts_with("fencehold "), "{page:?}");
     let health = peer.ask("GET", "/health", "");
     assert_eq!((health.status, &health.json()["status"]), (200, &json!("healthy")));
 }

@@ -7,6 +7,7 @@ mod gate;
 mod kv;
 mod limits;
 mod locks;
+mod page;
 mod queues;
 mod timers;
 mod transaction;
@@ -80,6 +81,7 @@ impl App {
 /// Every route of the server.
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
+        .route("/", get(page::index))
         .route("/health", get(health))
         .route("/metrics", get(metrics))
         .route("/metrics/prometheus", get(metrics))

@@ -135,7 +135,7 @@ async fn pop_until(app: &Arc<App>, pop: Pop, wait: Duration) -> Response {
     let mut stopping = app.stopping.clone();
     loop {
         // Listening before looking: what comes in between is heard.
-        let rung = bell.notified();
+        let rung = bell.notify.notified();
         tokio::pin!(rung);
         rung.as_mut().enable();
         let due = match try_pop(app, &pop).await {

@@ -12,7 +12,7 @@ mod sweep;
 mod timers;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fencehold::internal::operations::Refused;
 use fencehold::{Error, Result};
@@ -46,20 +46,37 @@ pub(crate) fn refused(reason: &'static str, detail: impl Into<String>) -> Refuse
 pub(crate) struct Bells(Arc<Mutex<HashMap<String, Arc<Notify>>>>);
 
 impl Bells {
-    /// The bell of a queue, for as long as somebody holds it.
-    pub(crate) fn of(&self, queue: &str) -> Arc<Notify> {
-        let mut bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bells.entry(queue.to_string()).or_default().clone()
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Notify>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bell of a queue.
+    pub(crate) fn of(&self, queue: &str) -> Bell {
+        let notify = self.lock().entry(queue.to_string()).or_default().clone();
+        Bell { bells: self.clone(), queue: queue.to_string(), notify }
     }
 
     /// Rings for everybody who waits for messages of a queue.
     pub(crate) fn ring(&self, queue: &str) {
-        let mut bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bell) = bells.get(queue) {
-            bell.notify_waiters();
-            if Arc::strong_count(bell) == 1 {
-                bells.remove(queue);
-            }
+        if let Some(notify) = self.lock().get(queue) {
+            notify.notify_waiters();
+        }
+    }
+}
+
+/// The bell of a queue, in the hands of one who waits.
+pub(crate) struct Bell {
+    bells: Bells,
+    queue: String,
+    pub(crate) notify: Arc<Notify>,
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        let mut bells = self.bells.lock();
+        // Ours and the list's own: nobody else waits.
+        if Arc::strong_count(&self.notify) <= 2 {
+            bells.remove(&self.queue);
         }
     }
 }
@@ -178,6 +195,17 @@ mod tests {
         assert!(is_uuid(&early) && early < late);
         assert_eq!(early.as_bytes()[14], b'7');
         assert!(!is_uuid("t-1"));
+    }
+
+    #[test]
+    fn a_bell_is_forgotten_with_the_last_who_waits() {
+        let bells = Bells::default();
+        let (one, two) = (bells.of("q"), bells.of("q"));
+        drop(one);
+        assert_eq!(bells.lock().len(), 1);
+        bells.ring("q");
+        drop(two);
+        assert_eq!(bells.lock().len(), 0);
     }
 
     #[test]

@@ -230,8 +230,8 @@ impl Engine {
             }) else {
                 break;
             };
-            // A row costs its page and the pages above it at most.
-            bytes += work.size * 2 + 64 * 1024;
+            // A row costs its page and some above it, most of which a group shares.
+            bytes += work.size * 2 + 16 * 1024;
             step.rows.begin(!self.parts.environment.make_room(bytes));
             (work.body)(&mut step);
             crate::lines::settle(&mut step);

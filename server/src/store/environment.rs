@@ -200,3 +200,113 @@ fn begin_anew(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fencehold::internal::ClientId;
+
+    use super::super::encoding::decode;
+    use super::*;
+
+    struct Rig {
+        _folder: tempfile::TempDir,
+        env: Env<WithoutTls>,
+        tree: Tree,
+    }
+
+    impl Rig {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let env = open_env(folder.path(), SMALLEST_MAP_BYTES, Durability::None).unwrap();
+            let mut txn = env.write_txn().unwrap();
+            let tree: Tree = env.create_database(&mut txn, None).unwrap();
+            txn.commit().unwrap();
+            Self { _folder: folder, env, tree }
+        }
+
+        fn settle(&self, boot: Option<&str>) -> Opened {
+            let mut txn = self.env.write_txn().unwrap();
+            let opened = settle(&self.tree, &mut txn, boot.map(str::to_string)).unwrap();
+            txn.commit().unwrap();
+            opened
+        }
+
+        fn set(&self, name: &[u8], bytes: &[u8]) {
+            let mut txn = self.env.write_txn().unwrap();
+            self.tree.put(&mut txn, name, bytes).unwrap();
+            txn.commit().unwrap();
+        }
+
+        fn lease(&self, name: &str, expires: Option<Moment>, lifetime: Duration) {
+            let head = Head {
+                version: 5,
+                expires,
+                lifetime: lifetime.as_nanos() as u64,
+                updated_micros: 1,
+                client: ClientId::NONE,
+            };
+            self.set(&key(Area::Locks, name.as_bytes()).unwrap(), &head.encode(b"{}"));
+        }
+
+        fn expires(&self, name: &str) -> Option<Option<Moment>> {
+            let txn = self.env.read_txn().unwrap();
+            let bytes = self.tree.get(&txn, &key(Area::Locks, name.as_bytes()).unwrap()).unwrap();
+            bytes.map(|bytes| decode(bytes).unwrap().expires)
+        }
+    }
+
+    const TTL: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn in_the_same_run_of_the_machine_deadlines_are_exact() {
+        let rig = Rig::new();
+        assert!(!rig.settle(Some("a")).began_anew);
+        let end = boot_now().after(Duration::from_secs(7));
+        rig.lease("n#0", Some(end), TTL);
+        assert!(!rig.settle(Some("a")).began_anew);
+        assert_eq!(rig.expires("n#0"), Some(Some(end)));
+    }
+
+    #[test]
+    fn after_a_restart_of_the_machine_every_live_lease_begins_anew() {
+        for boot in [Some("b"), None] {
+            let rig = Rig::new();
+            rig.settle(Some("a"));
+            // Written when the clock of the former run stood at 1000 s.
+            let seen = Moment::from_nanos(1_000_000_000_000);
+            rig.set(&store_key(CLOCK), &seen.as_nanos().to_le_bytes());
+            rig.lease("live#0", Some(seen.after(Duration::from_secs(1))), TTL);
+            rig.lease("over#0", Some(Moment::from_nanos(999_000_000_000)), TTL);
+            rig.lease("kept#0", None, Duration::ZERO);
+            let before = boot_now();
+            assert!(rig.settle(boot).began_anew);
+            assert!(rig.expires("live#0").unwrap().unwrap() >= before.after(TTL), "never early");
+            assert_eq!(rig.expires("over#0"), None);
+            assert_eq!(rig.expires("kept#0"), Some(None));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_went_back_is_another_run() {
+        let rig = Rig::new();
+        rig.settle(Some("a"));
+        let ahead = boot_now().after(Duration::from_secs(1_000_000));
+        rig.set(&store_key(CLOCK), &ahead.as_nanos().to_le_bytes());
+        rig.lease("n#0", Some(ahead.after(Duration::from_secs(1))), TTL);
+        assert!(rig.settle(Some("a")).began_anew);
+        assert!(rig.expires("n#0").unwrap().unwrap() < boot_now().after(TTL + TTL));
+    }
+
+    #[test]
+    fn versions_go_on_above_the_durable_one_and_the_time_of_day() {
+        let rig = Rig::new();
+        let first = rig.settle(Some("a")).next_version;
+        assert!(first > u64::try_from(wall_micros()).unwrap() - 60_000_000);
+        let far = first + 1_000_000_000_000;
+        rig.set(&store_key(VERSION), &far.to_le_bytes());
+        assert_eq!(rig.settle(Some("a")).next_version, far + 1);
+        assert_eq!(rig.settle(Some("b")).next_version, far + 2);
+    }
+}
