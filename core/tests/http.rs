@@ -2,12 +2,16 @@
 
 #[path = "http/answers.rs"]
 mod answers;
+#[path = "support/authority.rs"]
+mod authority;
 #[path = "support/broker.rs"]
 mod broker;
 #[path = "http/connections.rs"]
 mod connections;
 #[path = "support/scripted.rs"]
 mod scripted;
+#[path = "http/trust.rs"]
+mod trust;
 #[path = "http/waiting.rs"]
 mod waiting;
 

@@ -1,5 +1,6 @@
 //! An HTTP server that misbehaves as it is told: it answers late, twice, never, half or wrongly.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -98,6 +99,37 @@ struct Shared {
     stopped: AtomicBool,
 }
 
+/// A connection, with TLS or without.
+enum Line {
+    Plain(TcpStream),
+    Tls(RefCell<rustls::StreamOwned<rustls::ServerConnection, TcpStream>>),
+}
+
+impl Read for &Line {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Line::Plain(stream) => (&*stream).read(buffer),
+            Line::Tls(stream) => stream.borrow_mut().read(buffer),
+        }
+    }
+}
+
+impl Write for &Line {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Line::Plain(stream) => (&*stream).write(bytes),
+            Line::Tls(stream) => stream.borrow_mut().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Line::Plain(_) => Ok(()),
+            Line::Tls(stream) => stream.borrow_mut().flush(),
+        }
+    }
+}
+
 /// The server. It ends with this value.
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
@@ -112,6 +144,14 @@ impl Scripted {
     }
 
     pub(crate) fn listen(at: &str, script: impl Fn(&Seen) -> Then + Send + Sync + 'static) -> Self {
+        Self::listen_with(at, None, script)
+    }
+
+    pub(crate) fn listen_with(
+        at: &str,
+        tls: Option<Arc<rustls::ServerConfig>>,
+        script: impl Fn(&Seen) -> Then + Send + Sync + 'static,
+    ) -> Self {
         let listener = listener(at);
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
@@ -131,10 +171,19 @@ impl Scripted {
                 let Ok(stream) = stream else { continue };
                 let number = mine.connections.fetch_add(1, Ordering::SeqCst);
                 mine.open.lock().unwrap().insert(number, stream.try_clone().unwrap());
-                let shared = mine.clone();
+                let (shared, tls) = (mine.clone(), tls.clone());
                 std::thread::spawn(move || {
-                    serve(&shared, &stream, number);
-                    let _ = stream.shutdown(std::net::Shutdown::Both);
+                    stream.set_nodelay(true).unwrap();
+                    let other = stream.try_clone().unwrap();
+                    let line = match tls {
+                        None => Line::Plain(stream),
+                        Some(config) => {
+                            let session = rustls::ServerConnection::new(config).unwrap();
+                            Line::Tls(RefCell::new(rustls::StreamOwned::new(session, stream)))
+                        }
+                    };
+                    serve(&shared, &line, number);
+                    let _ = other.shutdown(std::net::Shutdown::Both);
                     shared.open.lock().unwrap().remove(&number);
                 });
             }
@@ -202,10 +251,9 @@ impl Drop for Scripted {
     }
 }
 
-fn serve(shared: &Shared, stream: &TcpStream, connection: usize) {
-    stream.set_nodelay(true).unwrap();
-    let mut reader = BufReader::new(stream);
-    let mut writer = stream;
+fn serve(shared: &Shared, line: &Line, connection: usize) {
+    let mut reader = BufReader::new(line);
+    let mut writer = line;
     while let Some((method, path, headers, body)) = request(&mut reader) {
         let number = shared.numbers.fetch_add(1, Ordering::SeqCst);
         let seen = Seen { method, path, headers, body, connection, number, at: Instant::now() };
@@ -233,13 +281,13 @@ fn serve(shared: &Shared, stream: &TcpStream, connection: usize) {
             }
             Then::Endless => endless(writer),
         };
-        if written.is_err() {
+        if written.and_then(|()| writer.flush()).is_err() {
             return;
         }
     }
 }
 
-fn endless(mut writer: &TcpStream) -> std::io::Result<()> {
+fn endless(mut writer: &Line) -> std::io::Result<()> {
     writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")?;
     let chunk = [b"100000\r\n".to_vec(), vec![b' '; 0x10_0000], b"\r\n".to_vec()].concat();
     loop {

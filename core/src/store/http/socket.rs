@@ -222,3 +222,61 @@ impl Transport for TcpTransport {
             && matches!(self.stream.peek(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::clock::Moment;
+
+    fn connected_to(addresses: &[SocketAddr]) -> io::Result<SocketAddr> {
+        let until = boot_now().after(Duration::from_secs(20));
+        let (stream, _) = flight::fly(until, Moment::NEVER, || connect(addresses));
+        stream?.peer_addr()
+    }
+
+    /// An address where nobody listens.
+    fn refusing(host: &str) -> SocketAddr {
+        TcpListener::bind((host, 0)).unwrap().local_addr().unwrap()
+    }
+
+    #[test]
+    fn whichever_address_answers_is_used_in_either_order() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let good = listener.local_addr().unwrap();
+        // Reserved for documentation: packets to it go nowhere.
+        let silent = SocketAddr::from(([192, 0, 2, 1], 9));
+        let refusing = refusing("127.0.0.21");
+        for addresses in
+            [vec![good], vec![good, silent], vec![silent, good], vec![refusing, good], vec![refusing, silent, good]]
+        {
+            let began = boot_now();
+            assert_eq!(connected_to(&addresses).unwrap(), good, "{addresses:?}");
+            assert!(boot_now().since(began) < Duration::from_secs(10), "the others were not waited for");
+        }
+        assert_eq!(connected_to(&[refusing]).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn names_and_addresses_are_looked_up() {
+        let look_up = |host: &str| {
+            let until = boot_now().after(Duration::from_secs(20));
+            flight::fly(until, Moment::NEVER, || addresses(host, 7)).0
+        };
+        assert_eq!(look_up("::1").unwrap(), [SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 7))]);
+        let local = look_up("localhost").unwrap();
+        assert!(local.iter().all(|address| address.ip().is_loopback() && address.port() == 7), "{local:?}");
+        let error = look_up("nowhere.invalid").unwrap_err();
+        assert!(error.to_string().contains("nowhere.invalid"), "{error}");
+    }
+
+    #[test]
+    fn a_connection_that_is_not_made_in_time_is_given_up() {
+        let silent = SocketAddr::from(([192, 0, 2, 1], 9));
+        let until = boot_now().after(Duration::from_millis(200));
+        let (answer, trace) = flight::fly(until, Moment::NEVER, || connect(&[silent]));
+        assert!(answer.is_err());
+        assert!(!trace.sent);
+    }
+}
