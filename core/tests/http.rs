@@ -10,6 +10,8 @@ mod broker;
 mod connections;
 #[path = "support/scripted.rs"]
 mod scripted;
+#[path = "http/steps.rs"]
+mod steps;
 #[path = "http/trust.rs"]
 mod trust;
 #[path = "http/waiting.rs"]

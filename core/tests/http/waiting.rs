@@ -115,6 +115,7 @@ fn those_in_line_know_their_place_and_give_it_up_when_the_wait_is_over() {
     std::thread::scope(|scope| {
         let one = scope.spawn(|| first.acquire_within(LONG).unwrap().is_granted());
         eventually("the first is in line", || broker.in_line() == 1);
+        eventually("the first knows its place", || first.position() == 1);
         let refusal = timed_out(second.acquire_within(Duration::from_secs(1)).unwrap());
         assert_eq!(refusal.waiting, 1, "{refusal:?}");
         assert_eq!(broker.in_line(), 1, "the second has left");

@@ -157,13 +157,14 @@ fn stop(stop: Stop) -> io::Error {
 
 /// Answers an error once the request's time is over or it was cancelled; else the time left.
 pub(in crate::store) fn check() -> io::Result<Duration> {
-    let Some((until, cancels)) = with(|flight| {
+    let known = with(|flight| {
         let until = if flight.trace.fresh { flight.until } else { flight.until.min(flight.stale) };
-        (until, flight.ends.cancels.clone())
-    }) else {
+        (until, flight.ends.cancels.iter().any(Cancel::is_triggered))
+    });
+    let Some((until, is_cancelled)) = known else {
         return Err(io::Error::other("a connection was used outside a request"));
     };
-    if cancels.iter().any(Cancel::should_end) {
+    if is_cancelled {
         return Err(stop(Stop::Cancelled));
     }
     let left = until.since(boot_now());
@@ -180,6 +181,11 @@ pub(in crate::store) fn ready(sockets: &[(RawFd, libc::c_short)], limit: Duratio
         let ready = poll(sockets, alarm, slice.map_or(left, |slice| slice.min(left)))?;
         if ready.iter().any(|ready| *ready) || left.is_zero() || boot_now() >= ends {
             return Ok(ready);
+        }
+        // The hooks of cancels are asked when time has passed, not for each step of a request: they
+        // may have to wait for an interpreter.
+        if is_cancelled() {
+            return Err(stop(Stop::Cancelled));
         }
     }
 }

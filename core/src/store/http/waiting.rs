@@ -208,7 +208,8 @@ impl Wait<'_> {
         }
         loop {
             let left = until.since(boot_now());
-            let hang = left.min(self.hang);
+            // Where we are in line is known at once, and then we wait.
+            let hang = if self.ask.fair && self.last.is_none() { Duration::ZERO } else { left.min(self.hang) };
             let limit = boot_now().after(hang).after(self.grace).min(until.after(OVERTIME));
             let began = boot_now();
             self.in_line |= self.ask.fair;
