@@ -190,6 +190,8 @@ fn closing_the_client_ends_its_waits() {
     std::thread::scope(|scope| {
         let waiting: Vec<_> = locks.iter().map(|lock| scope.spawn(|| lock.acquire_within(Wait::Forever))).collect();
         eventually("all are in line", || broker.in_line() == 12);
+        eventually("all wait", || server.ops().iter().filter(|op| *op == "acquire").count() >= 24);
+        std::thread::sleep(Duration::from_millis(100));
         let began = Instant::now();
         client.close().unwrap();
         for waiting in waiting {

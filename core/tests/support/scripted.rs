@@ -102,7 +102,7 @@ struct Shared {
 /// A connection, with TLS or without.
 enum Line {
     Plain(TcpStream),
-    Tls(RefCell<rustls::StreamOwned<rustls::ServerConnection, TcpStream>>),
+    Tls(Box<RefCell<rustls::StreamOwned<rustls::ServerConnection, TcpStream>>>),
 }
 
 impl Read for &Line {
@@ -179,7 +179,7 @@ impl Scripted {
                         None => Line::Plain(stream),
                         Some(config) => {
                             let session = rustls::ServerConnection::new(config).unwrap();
-                            Line::Tls(RefCell::new(rustls::StreamOwned::new(session, stream)))
+                            Line::Tls(Box::new(RefCell::new(rustls::StreamOwned::new(session, stream))))
                         }
                     };
                     serve(&shared, &line, number);

@@ -180,15 +180,7 @@ impl HttpStore {
         flight::uncancellable(|| {
             let until = boot_now().after(TIDY);
             if in_line {
-                let body = wire::leave(ask);
-                let left = self.locks(&body, Again::Always, (until, Duration::ZERO), |_| Ok(()));
-                if let Err(failure) = left {
-                    crate::log::warn_user!(
-                        "lock \"{}\": the place in line could not be given up and lapses by itself: {}",
-                        ask.name,
-                        failure.error.detail()
-                    );
-                }
+                self.leave(ask, until);
             }
             if !doubt {
                 return;
@@ -197,7 +189,19 @@ impl HttpStore {
             if let Ok(Asked::Granted { hold, .. }) = self.ask_for(ask, Duration::ZERO, false, false, until) {
                 let _ = self.release_once(ask.name, hold, until);
             }
+            if in_line {
+                // The request that was cancelled may have arrived after the first word.
+                self.leave(ask, until);
+            }
         });
+    }
+
+    fn leave(&self, ask: &Ask<'_>, until: Moment) {
+        let body = wire::leave(ask);
+        if let Err(failure) = self.locks(&body, Again::Always, (until, Duration::ZERO), |_| Ok(())) {
+            let why = failure.error.detail();
+            crate::log::warn_user!("lock \"{}\": the place in line lapses by itself: {why}", ask.name);
+        }
     }
 }
 
