@@ -298,6 +298,7 @@ fn background_renewal_keeps_a_real_lease() {
 fn a_forked_child_holds_nothing_and_can_start_anew() {
     let client = Client::open("memory:").unwrap();
     let lock = client.acquire("n", TTL).unwrap();
+    let (fence, idle) = (lock.fence().unwrap().get(), client.lock("idle", TTL).unwrap());
     // SAFETY: the child runs only code that is safe after a fork of a threaded program: it takes no
     // lock that the parent's threads may have held.
     unsafe {
@@ -308,6 +309,11 @@ fn a_forked_child_holds_nothing_and_can_start_anew() {
                 && lock.lost_reason() == Some(LostReason::Forked)
                 && lock.release().is_ok_and(|released| !released)
                 && lock.acquire().is_err_and(|error| error.kind() == Kind::Forked);
+            // What the child writes has to be refused or let in by the parent's fence.
+            let lost = lost
+                && lock.fence().is_ok_and(|mine| mine.get() == fence)
+                && lock.token().is_ok()
+                && idle.fence().is_err_and(|error| error.kind() == Kind::NotHeld);
             let anew = client.lock("n", TTL).is_ok_and(|lock| lock.acquire().is_ok_and(|answer| answer.is_granted()));
             libc::_exit(i32::from(!(lost && anew)));
         }

@@ -88,8 +88,30 @@ pub(crate) struct Core {
     next_handler: u64,
 }
 
+/// What a forked child may know of its parent's hold: its writes need the fence too. Read without a
+/// lock, which a thread of the parent may have held at the fork.
+#[derive(Default)]
+struct Inherited {
+    /// 0: nothing was held.
+    fence: AtomicU64,
+    token: AtomicU64,
+    slot: AtomicU32,
+}
+
+impl Inherited {
+    fn show(&self, core: &Core) {
+        let is_readable =
+            core.lease.last_success().is_some() || core.lease.is_releasing() || core.lease.lost_reason().is_some();
+        let hold = core.lease.last_hold().filter(|_| is_readable);
+        self.token.store(hold.map_or(0, |hold| hold.token), Ordering::Relaxed);
+        self.slot.store(hold.map_or(0, |hold| hold.slot), Ordering::Relaxed);
+        self.fence.store(hold.and(core.lease.fence()).unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
 pub(crate) struct LockInner {
     pub(super) word: Word,
+    inherited: Inherited,
     pub(super) clock: Clock,
     pub(super) renewal: Renewal,
     generation: Generation,
@@ -154,6 +176,7 @@ impl LockInner {
     /// Shows the state of the lease to `keep_alive` and to whoever waits for a change.
     pub(super) fn publish(&self, core: &Core) {
         self.word.store(core.lease.quiet_until(self.renews_at_checkpoints()));
+        self.inherited.show(core);
         // Nobody to wake is the usual case, and waking is a system call.
         if core.waiting > 0 {
             self.changed.notify_all();
@@ -229,6 +252,7 @@ impl Lock {
         let ttl = backend.lifetime(ttl);
         let inner = LockInner {
             word: Word::new(),
+            inherited: Inherited::default(),
             clock: backend.clock().clone(),
             renewal: options.renewal,
             generation: Generation::current(),
@@ -373,11 +397,18 @@ impl Lock {
         }
     }
 
-    fn shown<T>(&self, pick: impl FnOnce(&Core) -> Option<T>) -> Result<T> {
+    fn shown<T>(
+        &self,
+        pick: impl FnOnce(&Core) -> Option<T>,
+        inherited: impl FnOnce(&Inherited) -> Option<T>,
+    ) -> Result<T> {
         let inner = &self.inner;
         let not_held = |detail: &'static str| inner.describe(Error::new(Kind::NotHeld, "not_held", detail));
         if !inner.is_here() {
-            return Err(inner.forked_error());
+            let readable = inner.inherited.fence.load(Ordering::Relaxed) != 0;
+            return inherited(&inner.inherited)
+                .filter(|_| readable)
+                .ok_or_else(|| not_held("the parent of this process held nothing through this handle"));
         }
         let core = inner.look(inner.core());
         let readable =
@@ -392,7 +423,10 @@ impl Lock {
     /// # Errors
     /// `not_held` when nothing is held or was lost.
     pub fn token(&self) -> Result<Token> {
-        self.shown(|core| core.lease.last_hold().and_then(|hold| Token::new(hold.token)))
+        self.shown(
+            |core| core.lease.last_hold().and_then(|hold| Token::new(hold.token)),
+            |inherited| Token::new(inherited.token.load(Ordering::Relaxed)),
+        )
     }
 
     /// This grant's first token, the same for the whole hold: what goes along with every write, so
@@ -401,7 +435,10 @@ impl Lock {
     /// # Errors
     /// `not_held` when nothing is held or was lost.
     pub fn fence(&self) -> Result<Token> {
-        self.shown(|core| core.lease.fence().and_then(Token::new))
+        self.shown(
+            |core| core.lease.fence().and_then(Token::new),
+            |inherited| Token::new(inherited.fence.load(Ordering::Relaxed)),
+        )
     }
 
     /// Which permit is held; 0 for a lock.
@@ -409,7 +446,10 @@ impl Lock {
     /// # Errors
     /// `not_held` when nothing is held or was lost.
     pub fn slot(&self) -> Result<u32> {
-        self.shown(|core| core.lease.last_hold().map(|hold| hold.slot))
+        self.shown(
+            |core| core.lease.last_hold().map(|hold| hold.slot),
+            |inherited| Some(inherited.slot.load(Ordering::Relaxed)),
+        )
     }
 
     /// Who this handle is to the store.
