@@ -9,7 +9,7 @@ help:
 	@echo 'make test     lint and every test; the last line is N passed, N failed'
 	@echo 'make lint     formatters and linters only'
 	@echo 'make build    the workspace in the release profile'
-	@echo 'make bench    what a file: store does here: pairs per second, contended pairs, keep_alive'
+	@echo 'make bench    everything that has a target, beside its peers in one run; writes docs/benchmarks.md'
 	@echo 'make format   lets the formatters write'
 
 setup:
@@ -33,5 +33,4 @@ format: setup
 	@git ls-files '*.py' '*.pyi' | xargs -r target/tools-venv/bin/ruff format --quiet --line-length 120
 
 bench: setup
-	@cargo build --quiet --release -p fencehold-cli
-	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && "$$CARGO_TARGET_DIR/release/fencehold" --store "file:$$folder/store" bench
+	@exec bash bench/run.sh
