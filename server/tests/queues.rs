@@ -111,7 +111,17 @@ fn what_fails_comes_again_until_it_is_a_dead_letter() {
         let done = peer.post("/api/v1/ack", &ack(&batch[0], "failed")).json()[0].clone();
         assert_eq!((&done["success"], &done["dlq"]), (&json!(true), &json!(round == 3)), "{done}");
     }
-    assert_eq!(pop(&mut peer, "q", "").unwrap()["messages"][0]["transactionId"], "good");
+    let good = pop(&mut peer, "q", "").unwrap()["messages"][0].clone();
+    assert_eq!(good["transactionId"], "good");
+    let mut dead = ack(&good, "dlq");
+    dead["error"] = json!("no such customer");
+    assert_eq!(peer.post("/api/v1/ack", &dead).json()[0]["dlq"], true);
+    let letters = peer.ask("GET", "/api/v1/dlq?queue=q&offset=1&limit=5", "").json();
+    assert_eq!((&letters["total"], letters["messages"].as_array().unwrap().len()), (&json!(2), 1));
+    let letter = &letters["messages"][0];
+    assert_eq!((&letter["data"], &letter["errorMessage"]), (&json!(2), &json!("no such customer")));
+    assert_eq!((&letter["partition"], &letter["partitionId"]), (&json!("Default"), &good["partitionId"]));
+    assert_eq!(peer.ask("GET", "/api/v1/dlq?queue=q&consumerGroup=other", "").json()["total"], 0);
 }
 
 #[test]

@@ -164,7 +164,7 @@ pub(super) async fn namespaces(State(app): Shared) -> Response {
     if let Err(refusal) = app.limits.check_pause() {
         return refusal;
     }
-    match app.store.read(|rows| values::namespaces(rows)) {
+    match app.store.read_much(|rows| values::namespaces(rows)) {
         Ok(found) => {
             let found: Vec<Value> =
                 found.into_iter().map(|(namespace, keys)| json!({"namespace": namespace, "keys": keys})).collect();
@@ -188,7 +188,7 @@ pub(super) async fn list(State(app): Shared, query: RawQuery, body: Bytes) -> Re
     if let Err(refusal) = app.limits.check_pause() {
         return refusal;
     }
-    match app.store.read(|rows| page.read(rows)) {
+    match app.store.read_much(|rows| page.read(rows)) {
         Ok(page) => json_answer(StatusCode::OK, &page),
         Err(error) => failure(&error),
     }

@@ -101,6 +101,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/api/v1/lease/{lease}/extend", post(queues::extend))
         .route("/api/v1/configure", post(queues::configure))
         .route("/api/v1/resources/queues/{queue}", delete(queues::delete))
+        .route("/api/v1/dlq", get(queues::dead_letters))
         .route("/api/v1/fetch", post(queues::fetch))
         .route("/api/v1/timers", post(timers::call))
         .route("/api/v1/timers/{queue}", get(timers::list))

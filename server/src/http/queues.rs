@@ -259,6 +259,22 @@ pub(super) async fn delete(State(app): Shared, Path(queue): Path<String>) -> Res
     }
 }
 
+pub(super) async fn dead_letters(State(app): Shared, Query(asked): Asked) -> Response {
+    let Some(queue) = asked.get("queue") else {
+        return refusal(&queues::refused("bad_request", "queue is missing"));
+    };
+    if let Err(refused) = queues::check_names(&[queue]) {
+        return refusal(&refused);
+    }
+    let number = |name: &str| asked.get(name).and_then(|text| text.parse::<usize>().ok());
+    let (skip, limit) = (number("offset").unwrap_or(0), number("limit").unwrap_or(100).clamp(1, 1000));
+    let group = asked.get("consumerGroup").map(String::as_str);
+    match app.store.read_much(|rows| queues::dead_letters(rows, queue, group, skip, limit)) {
+        Ok(page) => json_answer(StatusCode::OK, &page),
+        Err(error) => failure(&error),
+    }
+}
+
 pub(super) async fn fetch(State(app): Shared, body: Bytes) -> Response {
     let Some(members) = object(&body) else { return bad_body("the body is a JSON object") };
     let Some(Value::Array(list)) = members.get("entries") else { return bad_body("the body has the list `entries`") };

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use super::group::Group;
 use super::push::offset_of;
-use super::{Bells, QUEUE_MODE, lease_key, message_key, names_of, refused};
+use super::{Bells, QUEUE_MODE, dead_key, lease_key, message_key, names_of, queue_key, refused};
 use crate::store::Step;
 use crate::store::encoding::Area;
 
-/// After how many deliveries a message that failed is a dead letter.
+/// After how many deliveries a message that failed is a dead letter, unless its queue says otherwise.
 const MOST_TRIES: u64 = 3;
 
 /// What became of the work on a message.
@@ -76,7 +76,7 @@ pub(crate) fn acknowledge(
     ack: &Ack,
     bells: &Bells,
 ) -> Result<std::result::Result<Acked, &'static str>> {
-    let Some((queue, _)) = names_of(&step.rows, ack.partition)? else {
+    let Some((queue, partition)) = names_of(&step.rows, ack.partition)? else {
         return Ok(Err("there is no such partition"));
     };
     let Some(mut group) = Group::read(&step.rows, ack.partition, &ack.group)? else {
@@ -96,10 +96,10 @@ pub(crate) fn acknowledge(
     if !(lease.first..=lease.last).contains(&offset) || !group.is_open(offset) {
         return Ok(Err("the message is not leased, or acknowledged already"));
     }
-    let is_last_try = ack.status == AckStatus::Failed && group.tries_of(offset) >= MOST_TRIES;
+    let is_last_try = ack.status == AckStatus::Failed && group.tries_of(offset) >= most_tries(step, &queue)?;
     let dead = ack.status == AckStatus::Dead || is_last_try;
     if dead {
-        bury(step, ack, &queue, offset)?;
+        bury(step, ack, &queue, &partition, offset)?;
     }
     if dead || ack.status == AckStatus::Completed {
         group.finish(offset);
@@ -142,16 +142,25 @@ fn holders_of(step: &Step<'_, '_>, lease: &str) -> Result<Option<(String, Vec<u6
 }
 
 /// Keeps a copy of a message that nobody could work on.
-fn bury(step: &mut Step<'_, '_>, ack: &Ack, queue: &str, offset: u64) -> Result<()> {
+fn bury(step: &mut Step<'_, '_>, ack: &Ack, queue: &str, partition: &str, offset: u64) -> Result<()> {
     let Some(bytes) = step.rows.bytes(Area::Messages, &message_key(ack.partition, offset))? else { return Ok(()) };
     let mut letter: Value = serde_json::from_slice(bytes).unwrap_or(Value::Null);
     if let Value::Object(members) = &mut letter {
-        members.insert("q".into(), queue.into());
+        members.insert("p".into(), partition.into());
+        members.insert("n".into(), ack.partition.into());
         members.insert("g".into(), ack.group.clone().into());
         members.insert("e".into(), ack.error.clone().into());
     }
     let number = step.rows.take_version();
-    step.rows.put_bytes(Area::Dead, &number.to_be_bytes(), letter.to_string().as_bytes())
+    let key = dead_key(queue, &number.to_be_bytes());
+    step.rows.put_bytes(Area::Dead, &key, letter.to_string().as_bytes())
+}
+
+/// How often a message of a queue is delivered before it is a dead letter.
+fn most_tries(step: &Step<'_, '_>, queue: &str) -> Result<u64> {
+    let options = step.rows.bytes(Area::Names, &queue_key(queue))?;
+    let options: Value = options.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or(Value::Null);
+    Ok(options["retryLimit"].as_u64().filter(|tries| *tries > 0).unwrap_or(MOST_TRIES))
 }
 
 /// Lets a lease end `seconds` from now. False: there is no such lease.

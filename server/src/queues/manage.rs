@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fencehold::Result;
 use serde_json::{Map, Value, json};
 
-use super::{Partition, damaged, message_key, name_key, partition_key, queue_key};
+use super::{Partition, damaged, dead_key, message_key, name_key, partition_key, queue_key};
 use crate::store::Step;
 use crate::store::encoding::Area;
 use crate::store::rows::Reader;
@@ -47,6 +47,9 @@ pub(crate) fn delete_queue(step: &mut Step<'_, '_>, queue: &str) -> Result<bool>
     for key in keys(step, Area::Names, &name_key(b's', &[queue, ""]))? {
         step.rows.delete_bytes(Area::Names, &key)?;
     }
+    for key in keys(step, Area::Dead, &dead_key(queue, b""))? {
+        step.rows.delete_bytes(Area::Dead, &key)?;
+    }
     super::timers::delete_all(step, queue)?;
     Ok(was_there)
 }
@@ -77,4 +80,36 @@ pub(crate) fn fetch(rows: &Reader<'_>, queue: &str, name: &str, offset: u64, mos
         "highWatermark": partition.next,
         "logStartOffset": partition.first,
     }))
+}
+
+/// The dead letters of a queue, and of a group if one is named: a page of them and how many there are.
+pub(crate) fn dead_letters(
+    rows: &Reader<'_>,
+    queue: &str,
+    group: Option<&str>,
+    skip: usize,
+    limit: usize,
+) -> Result<Value> {
+    let (mut found, mut total) = (Vec::new(), 0);
+    rows.walk_bytes(Area::Dead, &dead_key(queue, b""), None, &mut |_, bytes| {
+        let mut letter: Value = serde_json::from_slice(bytes).map_err(|_| damaged("a dead letter cannot be read"))?;
+        if group.is_some_and(|group| letter["g"] != group) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        total += 1;
+        if total > skip && found.len() < limit {
+            found.push(json!({
+                "id": letter["i"].take(),
+                "transactionId": letter["x"].take(),
+                "queue": queue,
+                "partition": letter["p"].take(),
+                "partitionId": letter["n"].to_string(),
+                "consumerGroup": letter["g"].take(),
+                "data": letter["d"].take(),
+                "errorMessage": letter["e"].take(),
+            }));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(json!({"messages": found, "total": total}))
 }

@@ -19,7 +19,7 @@ use fencehold::{Error, Result};
 use tokio::sync::Notify;
 
 pub(crate) use self::ack::{Ack, acknowledge, extend, parse_ack};
-pub(crate) use self::manage::{configure, delete_queue, fetch};
+pub(crate) use self::manage::{configure, dead_letters, delete_queue, fetch};
 pub(crate) use self::pop::{Pop, has_some, pop};
 pub(crate) use self::push::{Item, Pushed, known, parse_item, push};
 pub(crate) use self::sweep::Tidy;
@@ -137,6 +137,11 @@ fn in_partition(id: u64, rest: &[u8]) -> Vec<u8> {
 
 fn message_key(id: u64, offset: u64) -> Vec<u8> {
     in_partition(id, &offset.to_be_bytes())
+}
+
+/// A key of a queue's dead letters.
+fn dead_key(queue: &str, rest: &[u8]) -> Vec<u8> {
+    [queue.as_bytes(), b"\0", rest].concat()
 }
 
 /// Whether names can be keys.

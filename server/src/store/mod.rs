@@ -124,6 +124,11 @@ impl Store {
         self.counters.get()
     }
 
+    /// Reads what may take long, while others of the thread's tasks go on elsewhere.
+    pub(crate) fn read_much<T>(&self, body: impl FnOnce(&mut Reader<'_>) -> Result<T>) -> Result<T> {
+        tokio::task::block_in_place(|| self.read(body))
+    }
+
     /// Reads what was committed last.
     pub(crate) fn read<T>(&self, body: impl FnOnce(&mut Reader<'_>) -> Result<T>) -> Result<T> {
         let txn =
