@@ -1,6 +1,7 @@
 //! What may be typed.
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -37,6 +38,16 @@ pub(crate) struct StoreArgs {
     /// A file with the certificates that the store's is checked against
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// The same arguments again, for another process of ours.
+    pub(crate) fn as_typed(&self) -> Vec<OsString> {
+        let store = self.store.as_ref().map(|url| ("--store", url.into()));
+        let token = self.auth_token_file.as_ref().map(|path| ("--auth-token-file", path.into()));
+        let ca = self.ca_file.as_ref().map(|path| ("--ca-file", path.into()));
+        [store, token, ca].into_iter().flatten().flat_map(|(name, value)| [name.into(), value]).collect()
+    }
 }
 
 #[derive(Subcommand, Debug)]
@@ -94,7 +105,7 @@ pub(crate) struct RunArgs {
     pub(crate) label: Option<String>,
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<std::ffi::OsString>,
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Args, Debug)]

@@ -8,6 +8,8 @@ use fencehold::{Client, LockOptions, Ttl, Wait};
 use serde_json::json;
 use std::fmt::Write;
 use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// One measured row: how many in how long, and the longest of them.
@@ -22,7 +24,8 @@ struct Row {
 pub(crate) fn run(store: &StoreArgs, args: &BenchArgs) -> Result<i32, Failure> {
     let time = store::duration(&args.time)?;
     let client = store::open(store)?;
-    let rows = [pairs(&client, time)?, contended(&client, time)?, keep_alive(&client, time)?];
+    let mut rows = vec![pairs(&client, time)?, contended(&client, time)?, keep_alive(&client, time)?];
+    rows.extend(whole_commands(store, time)?);
     let text = if args.json {
         let rows: Vec<_> = rows
             .iter()
@@ -127,4 +130,42 @@ fn keep_alive(client: &Client, time: Duration) -> Result<Row, Failure> {
     let row = Row::new("keep_alive, not due", samples, BATCH, began.elapsed());
     lock.release()?;
     Ok(row)
+}
+
+/// `fencehold run NAME -- true` from start to end, in turn with what it replaces: `flock FILE true`, where there is one.
+fn whole_commands(store: &StoreArgs, time: Duration) -> Result<Vec<Row>, Failure> {
+    let failed = |e| Failure::system("cannot start a command to be measured", &e);
+    let own = std::env::current_exe().map_err(failed)?;
+    let file = flock_file();
+    let mut ours = Command::new(own);
+    ours.args(store.as_typed()).args(["run", &format!("fencehold-bench/{}/run", std::process::id()), "--", "true"]);
+    let mut flock = Command::new("flock");
+    flock.arg(&file).arg("true");
+    let (mut with_lease, mut without) = (Vec::new(), Vec::new());
+    let began = Instant::now();
+    while began.elapsed() < time {
+        with_lease.push(measure(&mut ours).map_err(failed)?);
+        if let Ok(took) = measure(&mut flock) {
+            without.push(took);
+        }
+    }
+    // Whether it was made or not, nothing is left of it.
+    let _ = std::fs::remove_file(&file);
+    // Each is counted for the time that it took itself: they ran in turn.
+    let row = |what, samples: Vec<Duration>| {
+        let took = samples.iter().sum();
+        (!samples.is_empty()).then(|| Row::new(what, samples, 1, took))
+    };
+    let rows = [row("fencehold run NAME -- true", with_lease), row("flock FILE true (no lease)", without)];
+    Ok(rows.into_iter().flatten().collect())
+}
+
+fn flock_file() -> PathBuf {
+    std::env::temp_dir().join(format!("fencehold-bench-{}", std::process::id()))
+}
+
+fn measure(command: &mut Command) -> std::io::Result<Duration> {
+    let start = Instant::now();
+    let status = command.stdin(Stdio::null()).status()?;
+    if status.success() { Ok(start.elapsed()) } else { Err(std::io::Error::other(format!("{command:?}: {status}"))) }
 }
