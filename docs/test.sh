@@ -45,7 +45,9 @@ assert {k: v.replace(" ", "_") for k, v in rows.items()} == {row["kind"]: row["r
 PYTHON
 result $? 'docs/operations.md lists every kind of error with its retry and exit code' "$work/errors.log"
 
-python3 docs/blocks.py "$work/blocks" "${pages[@]}" >"$work/list" || exit 1
+# A block of `text` is something to look at, such as the form of a URL.
+python3 docs/blocks.py "$work/blocks" "${pages[@]}" >"$work/all" || exit 1
+grep -v '^text ' "$work/all" >"$work/list"
 source tests/built.sh
 build_all "$(cut -d' ' -f1 "$work/list" | sort -u | tr '\n' ' ')" || { echo '0 passed, 1 failed'; exit 1; }
 
@@ -60,10 +62,13 @@ fencehold = { path = "$root/core" }
 TOML
 cp Cargo.lock "$work/rust/"
 
-# The stores and the port of the text, made this run's own: runs at the same time must not meet.
+# The stores and the ports of the text, made this run's own: runs at the same time must not meet.
 mkdir "$work/stores"
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-sed -i "s|/tmp/fencehold-|$work/stores/|g; s|127\.0\.0\.1:6639|127.0.0.1:$port|g" "$work"/blocks/*
+sed -i "s|/tmp/fencehold-|$work/stores/|g" "$work"/blocks/*
+for port in $(grep -ohE '(localhost|127\.0\.0\.1|0\.0\.0\.0):66[0-9]{2}' "$work"/blocks/*.sh | grep -o '66..$' | sort -u); do
+    free=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    sed -i "s|:$port\b|:$free|g" "$work"/blocks/*.sh
+done
 while read -r language file source; do
     log=$work/$(basename "$file").log
     name=$(basename "${file%.*}")
