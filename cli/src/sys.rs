@@ -48,23 +48,42 @@ pub(crate) fn signal_me_on_parent_death(signal: i32) -> Result<()> {
     answer(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0) }).map(drop)
 }
 
+/// Whether this process leads its session: then a terminal that goes away tells this process and nobody else.
+pub(crate) fn leads_its_session() -> bool {
+    // SAFETY: no preconditions.
+    unsafe { libc::getsid(0) == libc::getpid() }
+}
+
 /// The parent's process id. Async-signal-safe.
 pub(crate) fn parent_id() -> i32 {
     // SAFETY: no preconditions.
     unsafe { libc::getppid() }
 }
 
-/// A set of blocked signals, to be put back in the command.
+/// How signals were treated when we were started: what was blocked, to be put back in the command, and what was ignored.
 #[derive(Clone, Copy)]
-pub(crate) struct SignalMask(libc::sigset_t);
+pub(crate) struct SignalMask {
+    blocked: libc::sigset_t,
+    ignored: libc::sigset_t,
+}
 
 impl SignalMask {
     /// Blocks what is passed on and SIGCHLD, in this thread and those that it starts. Answers the mask before.
     pub(crate) fn block() -> Result<(Self, OwnedFd)> {
         let mut set = MaybeUninit::uninit();
         let mut old = MaybeUninit::uninit();
-        // SAFETY: sigemptyset initialises the set, sigprocmask the old one; signalfd answers a new descriptor.
+        let mut ignored = MaybeUninit::uninit();
+        // SAFETY: sigemptyset initialises the sets, sigaction and sigprocmask the old ones; signalfd answers a new
+        // descriptor.
         unsafe {
+            libc::sigemptyset(ignored.as_mut_ptr());
+            for signal in PASSED_ON {
+                let mut action = MaybeUninit::<libc::sigaction>::uninit();
+                answer(libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()))?;
+                if action.assume_init_ref().sa_sigaction == libc::SIG_IGN {
+                    libc::sigaddset(ignored.as_mut_ptr(), signal);
+                }
+            }
             // Whoever started us may ignore it, and then the kernel would throw the command's status away.
             libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             libc::sigemptyset(set.as_mut_ptr());
@@ -73,8 +92,15 @@ impl SignalMask {
             }
             answer(libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), old.as_mut_ptr()))?;
             let fd = answer(libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))?;
-            Ok((Self(old.assume_init()), OwnedFd::from_raw_fd(fd)))
+            let mask = Self { blocked: old.assume_init(), ignored: ignored.assume_init() };
+            Ok((mask, OwnedFd::from_raw_fd(fd)))
         }
+    }
+
+    /// Whether whoever started us ignores this signal, as nohup does and a shell for what it puts in the background.
+    pub(crate) fn ignores(&self, signal: i32) -> bool {
+        // SAFETY: the set was filled when it was made.
+        unsafe { libc::sigismember(&raw const self.ignored, signal) == 1 }
     }
 
     /// Blocks the stops that a terminal sends (Ctrl-Z) as well: the guardian goes on renewing while the command stands.
@@ -93,7 +119,7 @@ impl SignalMask {
     /// Makes this the mask of the calling thread. Async-signal-safe.
     pub(crate) fn restore(&self) -> Result<()> {
         // SAFETY: the set was filled by sigprocmask.
-        answer(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) }).map(drop)
+        answer(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.blocked, std::ptr::null_mut()) }).map(drop)
     }
 }
 

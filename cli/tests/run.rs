@@ -305,3 +305,38 @@ fn children_that_were_there_before_are_left_alone() {
     kill(mine, libc::SIGKILL);
     assert!(spared && code == 79 && !is_alive(worker), "spared: {spared}, exit code {code}");
 }
+
+/// Without a shell in between, as `ssh -t host fencehold run …` starts it.
+#[test]
+fn a_terminal_that_goes_away_ends_the_command_although_only_the_leader_of_the_session_is_told() {
+    let world = World::new();
+    let (terminal, end) = support::terminal();
+    let mut child =
+        support::on_terminal(&mut world.fencehold(&["run", "n", "sh", "-c", "echo $$ >up; exec sleep 300"]), end);
+    let command = world.pid("up");
+    drop(terminal);
+    let status = wait_for("the end", || child.try_wait().expect("a status"));
+    assert_eq!(status.code(), Some(129));
+    assert!(!is_alive(command) && !world.is_held());
+}
+
+#[test]
+fn a_wait_outlives_the_signals_that_its_starter_ignores() {
+    let world = World::new();
+    let holder = world.start(&[], "echo $$ >up; exec sleep 300");
+    let command = world.pid("up");
+    let waiter = world.start_ignoring(&[libc::SIGHUP, libc::SIGINT], &["--wait", "forever"], "touch ran");
+    wait_for("a waiter", || {
+        String::from_utf8(world.output(&["show", "n", "--json"]).stdout)
+            .expect("UTF-8")
+            .contains("\"waiting\":1")
+            .then_some(())
+    });
+    waiter.signal(libc::SIGHUP);
+    waiter.signal_group(libc::SIGINT);
+    std::thread::sleep(Duration::from_millis(300));
+    kill(command, libc::SIGTERM);
+    assert_eq!(holder.finish().0, 143);
+    assert_eq!(waiter.finish(), (0, String::new()));
+    assert!(world.exists("ran"));
+}

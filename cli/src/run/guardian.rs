@@ -63,7 +63,7 @@ impl<'a> Guardian<'a> {
     fn run(&self, mask: SignalMask) -> Result<i32, Failure> {
         // A free lock on this machine needs no thread that could be interrupted.
         if !self.lock.acquire_at_once()?.is_some_and(|answer| answer.is_granted())
-            && let Some(signal) = self.acquire()?
+            && let Some(signal) = self.acquire(mask)?
         {
             return Ok(128 + signal);
         }
@@ -83,7 +83,7 @@ impl<'a> Guardian<'a> {
 
     /// Takes the lock on a thread of its own, so that signals and the parent's death end the wait at once. Answers the
     /// signal that ended it.
-    fn acquire(&self) -> Result<Option<i32>, Failure> {
+    fn acquire(&self, mask: SignalMask) -> Result<Option<i32>, Failure> {
         let cancel = Cancel::new();
         let waiter = {
             let (lock, bell, cancel) = (Arc::clone(&self.lock), Arc::clone(&self.bell), cancel.clone());
@@ -99,7 +99,7 @@ impl<'a> Guardian<'a> {
         while !waiter.is_finished() && !sys::is_readable(&self.bell) {
             sys::wait_readable(&[&self.signals, &self.parent, &self.bell], self.plan.heartbeat());
             while let Some(signal) = sys::next_signal(&self.signals) {
-                if signal.number != libc::SIGCHLD {
+                if signal.number != libc::SIGCHLD && !mask.ignores(signal.number) {
                     stopped_by.get_or_insert(signal.number);
                 }
             }

@@ -58,7 +58,9 @@ impl Watch<'_> {
     fn until_the_end(&self, signals: &OwnedFd) -> i32 {
         loop {
             while let Some(signal) = sys::next_signal(signals) {
-                if signal.number != libc::SIGCHLD && signal.from_process {
+                // A terminal that goes away tells the leader of the session only.
+                let hangup = signal.number == libc::SIGHUP && sys::leads_its_session();
+                if signal.number != libc::SIGCHLD && (signal.from_process || hangup) {
                     sys::signal_child(self.guardian, signal.number);
                 }
             }

@@ -1,6 +1,7 @@
 //! A store of its own per test, the command on it, and waiting for what must happen.
 #![allow(dead_code)] // Each test file uses its part.
 
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -50,6 +51,24 @@ impl World {
         args.extend(options);
         args.extend(["--", "sh", "-c", script]);
         Running::new(&mut self.fencehold(&args))
+    }
+
+    /// The same, started by somebody who ignores these signals.
+    pub(crate) fn start_ignoring(&self, signals: &'static [i32], options: &[&str], script: &str) -> Running {
+        let mut args = vec!["run", "n"];
+        args.extend(options);
+        args.extend(["--", "sh", "-c", script]);
+        let mut command = self.fencehold(&args);
+        // SAFETY: signal() may be called after a fork.
+        unsafe {
+            command.pre_exec(move || {
+                for &signal in signals {
+                    libc::signal(signal, libc::SIG_IGN);
+                }
+                Ok(())
+            });
+        }
+        Running::new(&mut command)
     }
 
     /// A shell that does `before` and then becomes `fencehold run NAME -- sh -c SCRIPT`.
@@ -147,6 +166,33 @@ impl Drop for Running {
             let _ = child.wait();
         }
     }
+}
+
+/// A new terminal and its other end, at which programs run.
+pub(crate) fn terminal() -> (OwnedFd, OwnedFd) {
+    // SAFETY: plain integers in, new descriptors out; the name is copied before the next call.
+    unsafe {
+        let terminal = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
+        assert!(terminal >= 0 && libc::grantpt(terminal) == 0 && libc::unlockpt(terminal) == 0, "a terminal");
+        let mut name = [0; 128];
+        assert_eq!(libc::ptsname_r(terminal, name.as_mut_ptr(), name.len()), 0);
+        let end = libc::open(name.as_ptr(), libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
+        assert!(end >= 0, "the terminal's other end");
+        (OwnedFd::from_raw_fd(terminal), OwnedFd::from_raw_fd(end))
+    }
+}
+
+/// Starts a program as the leader of a session with the terminal `end`.
+pub(crate) fn on_terminal(command: &mut Command, end: OwnedFd) -> Child {
+    command.stdin(end).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: both may be called after a fork.
+    unsafe {
+        command.pre_exec(|| {
+            assert!(libc::setsid() > 0 && libc::ioctl(0, libc::TIOCSCTTY, 0) == 0);
+            Ok(())
+        });
+    }
+    command.spawn().expect("the command runs")
 }
 
 pub(crate) fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {

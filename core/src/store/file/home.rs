@@ -327,8 +327,11 @@ impl Home {
     /// Gets new versions where the last transaction found none.
     pub(super) fn need_versions(&self, until: Moment) -> Result<(), Fault> {
         if self.tokens.file.prove().is_none() {
-            let rows = self.rows.enter(until);
-            self.retire(rows.and_then(|mut rows| rows.take()));
+            // Inside only: closing under a transaction that runs would give its lock away.
+            let Some(mut rows) = self.rows.enter(until) else {
+                return Err(busy(self.page, Duration::ZERO).into());
+            };
+            self.retire(rows.take());
             return Err(Fault::Reopen);
         }
         if unseal(self.page.next_version.load(Ordering::Acquire)).is_none()
