@@ -178,21 +178,25 @@ def test_a_store_that_stands_still_does_not_hold_up_the_others(tmp_path: Path) -
     lock = client.lock("n", ttl="4s", background=False)
     assert lock.acquire() and lock.release()
     stop = threading.Event()
+    kept = threading.Event()
 
     def keep_the_store() -> None:
         with open(tmp_path / "store" / "lock", "rb") as file:
             while not stop.is_set():
                 fcntl.flock(file, fcntl.LOCK_EX)
+                kept.set()
                 time.sleep(0.7)
                 fcntl.flock(file, fcntl.LOCK_UN)
                 time.sleep(0.02)
 
     keeper = threading.Thread(target=keep_the_store)
     keeper.start()
+    kept.wait()
     counter = Counter()
     began = time.monotonic()
     try:
         assert lock.acquire(wait="20s")
+        waited = time.monotonic() - began
         time.sleep(1.5)
         assert lock.keep_alive()
         assert client.holders("n")[0].owner == lock.owner
@@ -200,11 +204,10 @@ def test_a_store_that_stands_still_does_not_hold_up_the_others(tmp_path: Path) -
         client.ping()
         client.close()
     finally:
-        took = time.monotonic() - began
         gap = counter.longest_gap()
         stop.set()
         keeper.join()
-    assert took > 2.5, "the store was free all the time"
+    assert waited > 0.5, "the store was free"
     assert gap < 0.5
 
 
