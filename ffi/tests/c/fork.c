@@ -14,7 +14,7 @@ static void note(const fh_lock *lock, int32_t reason, void *user_data) {
 }
 
 /* The number of the first thing that is not as it has to be, 0 for none. */
-static int look_from_child(fh_client *client, fh_lock *inherited) {
+static int look_from_child(fh_client *client, fh_lock *inherited, uint64_t fence) {
     fh_lock *own = NULL, *taken = NULL;
     fh_error *error = NULL;
     fh_info *info = NULL;
@@ -27,7 +27,8 @@ static int look_from_child(fh_client *client, fh_lock *inherited) {
     fh_error_free(error);
     if (fh_lock_release(inherited, NULL) != FH_LOST) return 6;
     if (fh_lock_take(inherited, 0, NULL, NULL, NULL) != FH_ERR_FORKED) return 7;
-    if (fh_lock_token(inherited) != 0 || fh_lock_fence(inherited) != 0) return 8;
+    /* What it writes needs the fence of its parent's hold, so that a successor's write wins. */
+    if (fh_lock_fence(inherited) != fence || fh_lock_token(inherited) < fence) return 8;
     if (fh_lock_remaining_ms(inherited) != 0 || fh_lock_epoch(inherited) != 0) return 9;
     error = fh_lock_last_error(inherited);
     if (fh_error_kind(error) != FH_ERR_FORKED) return 10;
@@ -50,9 +51,11 @@ static int look_from_child(fh_client *client, fh_lock *inherited) {
 }
 
 static int child_answer(fh_client *client, fh_lock *lock) {
+    const uint64_t fence = fh_lock_fence(lock);
     int status = -1;
+    CHECK(fence > 0);
     const pid_t child = fork();
-    if (child == 0) _exit(look_from_child(client, lock));
+    if (child == 0) _exit(look_from_child(client, lock, fence));
     CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
     return WEXITSTATUS(status);
 }
@@ -88,8 +91,10 @@ static void a_child_never_hangs_on_what_the_parents_threads_did(void) {
     fh_client *client = open_folder(folder);
     fh_lock *lock = new_lock(client, "n"), *busy = new_lock(client, "busy");
     pthread_t threads[2];
+    uint64_t fence;
     int turn;
     OK(fh_lock_acquire(lock, 0, NULL, NULL));
+    fence = fh_lock_fence(lock);
     stop = 0;
     CHECK(pthread_create(&threads[0], NULL, use_all_the_time, busy) == 0);
     CHECK(pthread_create(&threads[1], NULL, use_all_the_time, busy) == 0);
@@ -99,7 +104,7 @@ static void a_child_never_hangs_on_what_the_parents_threads_did(void) {
         if (child == 0) {
             alarm(20); /* a hang ends here */
             lost_calls = 0;
-            _exit(fh_lock_keep_alive(busy) == FH_LOST ? look_from_child(client, lock) : 99);
+            _exit(fh_lock_keep_alive(busy) == FH_LOST ? look_from_child(client, lock, fence) : 99);
         }
         CHECK(waitpid(child, &status, 0) == child);
         CHECK(!WIFSIGNALED(status)); /* it hung */
