@@ -26,13 +26,16 @@ tar -xzmf "$work"/source/*.tar.gz -C "$work/source" --strip-components=1
 CARGO_TARGET_DIR=$work/target "$tools/bin/maturin" build --quiet --profile dev \
     --manifest-path "$work/source/bindings/python/Cargo.toml" --out "$work/wheels"
 
+cargo build --quiet --manifest-path "$root/Cargo.toml" -p fencehold-cli
+export FENCEHOLD_TEST_COMMAND=$CARGO_TARGET_DIR/debug/fencehold
+
 "$python" -m venv "$work/fresh"
 "$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8,<10' 'mypy>=1.11,<3' 'ruff>=0.6,<0.18' 'pyright<2'
 mkdir -p "$work/outside"
 cd "$work/outside"
 status=0
 "$work/fresh/bin/python" -X faulthandler -m pytest -c "$here/pyproject.toml" --rootdir "$here" -p no:cacheprovider \
-    -o junit_family=xunit1 --junitxml "$work/result.xml" "$here/tests" "$@" || status=$?
+    -rs -o junit_family=xunit1 --junitxml "$work/result.xml" "$here/tests" "$@" || status=$?
 "$work/fresh/bin/python" - "$work/result.xml" <<'COUNT'
 import sys
 import xml.etree.ElementTree as tree

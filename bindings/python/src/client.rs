@@ -370,6 +370,11 @@ impl Client {
         errors::transaction(slf.py(), slf.as_any())
     }
 
+    /// The rows of a namespace.
+    fn kv<'py>(slf: &Bound<'py, Self>, namespace: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        errors::kv(slf.py(), slf.as_any(), namespace)
+    }
+
     /// Asks the store whether it answers.
     fn ping(slf: &Bound<'_, Self>) -> PyResult<()> {
         let client = &slf.as_super().get().inner;

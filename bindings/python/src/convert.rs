@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use fencehold::{Error, Result, Ttl, Wait};
+use fencehold::{Error, Expiry, Result, Ttl, Wait};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyFloat, PyString};
@@ -138,11 +138,47 @@ pub(crate) fn text(value: &Bound<'_, PyString>, what: &str, reason: &'static str
 
 /// A count such as permits, limit or slot.
 pub(crate) fn count(value: &Bound<'_, PyAny>, what: &str, reason: &'static str) -> PyResult<Result<u32>> {
+    whole(value, what, reason)
+}
+
+/// The version that a row is expected to have.
+pub(crate) fn version(value: &Bound<'_, PyAny>) -> PyResult<Result<u64>> {
+    whole(value, "expect", "kv_bad_expect")
+}
+
+/// A whole number of a certain width.
+pub(crate) fn whole<'py, T: for<'a> FromPyObject<'a, 'py>>(
+    value: &Bound<'py, PyAny>,
+    what: &str,
+    reason: &'static str,
+) -> PyResult<Result<T>> {
     if value.cast::<PyBool>().is_ok() || !value.hasattr("__index__")? {
         return Err(PyTypeError::new_err(format!("{what} must be an int")));
     }
-    Ok(value.extract::<u32>().map_err(|_| {
+    Ok(value.extract::<T>().map_err(|_| {
         let shown = value.repr().map_or_else(|_| "?".to_string(), |text| text.to_string());
         Error::bad_argument(reason, format!("{what} {shown} is out of range ({reason})"))
     }))
+}
+
+/// How long a row lives.
+pub(crate) fn expiry(value: &Bound<'_, PyAny>) -> Result<Expiry> {
+    const REASON: &str = "kv_bad_ttl";
+    let bad = |_| {
+        let shown = value.repr().map_or_else(|_| "?".to_string(), |text| text.to_string());
+        let detail = format!(
+            "ttl {shown} is no duration ({REASON}). Write '30s', a number of seconds, a timedelta or 'forever'"
+        );
+        Error::bad_argument(REASON, detail)
+    };
+    let wait = match amount(value, "ttl", REASON)? {
+        Amount::Text(text) => text.parse().map_err(bad)?,
+        Amount::Seconds(seconds) => Wait::from_seconds(seconds).map_err(bad)?,
+        Amount::Span(span) => Wait::For(span),
+    };
+    Ok(match wait {
+        Wait::Forever => Expiry::Forever,
+        Wait::For(time) => Expiry::After(time),
+        Wait::No | Wait::Default => Expiry::After(Duration::ZERO),
+    })
 }

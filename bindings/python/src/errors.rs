@@ -3,7 +3,7 @@
 use fencehold::{Error, Holder, LockInfo, Refusal};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 fn member<'py>(
     py: Python<'py>,
@@ -134,4 +134,37 @@ pub(crate) fn commit_result<'py>(
     error: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     class!(py, "fencehold._transaction", "commit_result")?.call1((json, error))
+}
+
+/// The rows of a namespace.
+pub(crate) fn kv<'py>(
+    py: Python<'py>,
+    client: &Bound<'py, PyAny>,
+    namespace: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
+    class!(py, "fencehold._rows", "Kv")?.call1((client, namespace))
+}
+
+/// A row, its value as JSON.
+pub(crate) fn value_row<'py>(py: Python<'py>, key: &str, value: &str, version: u64) -> PyResult<Bound<'py, PyAny>> {
+    class!(py, "fencehold._rows", "value_row")?.call1((key, value, version))
+}
+
+/// Rows, and the key to go on after.
+pub(crate) fn value_page<'py>(
+    py: Python<'py>,
+    rows: &Bound<'py, PyTuple>,
+    next_after: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    class!(py, "fencehold._values", "ValuePage")?.call1((rows, next_after))
+}
+
+/// What became of a write or a check, its value as JSON.
+pub(crate) fn written<'py>(
+    py: Python<'py>,
+    reason: Option<&str>,
+    version: u64,
+    value: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    class!(py, "fencehold._rows", "written")?.call1((reason, version, value))
 }

@@ -9,6 +9,7 @@ mod convert;
 mod errors;
 mod hooks;
 mod lock;
+mod rows;
 mod step;
 
 use pyo3::exceptions::PyImportError;
@@ -40,6 +41,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lock::LockBase>()?;
     module.add_class::<lock::Lock>()?;
     module.add_class::<step::StepBase>()?;
+    module.add_class::<rows::KvBase>()?;
     module.add_class::<calls::Cancel>()?;
     for function in [
         wrap_pyfunction!(hooks::_at_exit, module)?,

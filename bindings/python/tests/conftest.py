@@ -6,11 +6,12 @@ import asyncio
 import inspect
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import types
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, AsyncIterator, Awaitable, Callable, Iterator
 
@@ -20,6 +21,8 @@ import fencehold
 import fencehold.aio
 
 SOURCE = Path(__file__).resolve().parents[3]
+COMMAND = os.environ.get("FENCEHOLD_TEST_COMMAND", "fencehold")
+"""The built command, for servers."""
 _numbers = itertools.count()
 
 
@@ -86,6 +89,33 @@ def api(request: pytest.FixtureRequest) -> Flavour:
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A fresh store that several clients share."""
     return fresh(request.param + ":", tmp_path)
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """A server of ours on a free port; its URL. Ended by its process id."""
+    command = [COMMAND, "serve", "--data", str(folder / f"server-{next(_numbers)}"), "--listen", "127.0.0.1:0"]
+    with open(folder / "server.log", "wb") as log, subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline().decode()
+        copy = threading.Thread(target=shutil.copyfileobj, args=(process.stderr, log))
+        copy.start()
+        try:
+            yield next((word for word in line.split() if word.startswith("http://")), line)
+        finally:
+            process.terminate()
+            process.wait(30)
+            copy.join()
+
+
+@pytest.fixture(params=["memory", "file", "http"])
+def any_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A fresh store, also on a server."""
+    if request.param == "http":
+        with server(tmp_path) as url:
+            yield url
+    else:
+        yield fresh(request.param + ":", tmp_path)
 
 
 def fresh(url: str, folder: Path) -> str:

@@ -19,7 +19,11 @@ PAGE = SOURCE / "docs" / "python.md"
 
 
 def texts() -> list[Any]:
-    found: list[tuple[str, str | None]] = [("fencehold", fencehold.__doc__), ("fencehold.aio", aio.__doc__)]
+    found: list[tuple[str, str | None]] = [
+        ("fencehold", fencehold.__doc__),
+        ("fencehold.aio", aio.__doc__),
+        ("Kv", fencehold.Kv.__doc__),
+    ]
     for node in ast.walk(ast.parse(STUB.read_text(encoding="utf-8"))):
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             found.append((node.name, ast.get_docstring(node)))

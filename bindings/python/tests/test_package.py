@@ -31,6 +31,6 @@ def test_the_files() -> None:
     files = importlib.metadata.files("fencehold") or []
     names = {file.name for file in files if file.parts[0] == "fencehold" and not file.name.endswith(".pyc")}
     assert names == {
-        "__init__.py", "_errors.py", "_native.abi3.so", "_native.pyi", "_transaction.py", "_types.py", "_values.py",
-        "aio.py", "py.typed",
+        "__init__.py", "_errors.py", "_json.py", "_native.abi3.so", "_native.pyi", "_rows.py", "_transaction.py",
+        "_types.py", "_values.py", "aio.py", "py.typed",
     }  # fmt: skip

@@ -34,7 +34,7 @@ def test_the_stubs_tell_the_truth(tmp_path: Path) -> None:
 def test_the_stubs_document_everything_public() -> None:
     tree = ast.parse((PACKAGE / "_native.pyi").read_text(encoding="utf-8"))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    for name in ("ClientBase", "Client", "LockBase", "Lock", "Cancel"):
+    for name in ("ClientBase", "Client", "LockBase", "Lock", "KvBase", "Cancel"):
         functions = {node.name: node for node in classes[name].body if isinstance(node, ast.FunctionDef)}
         for member in vars(getattr(_native, name)):
             if not member.startswith("_"):
@@ -56,7 +56,7 @@ def test_names_are_where_they_are_looked_for() -> None:
         item = getattr(fencehold, name)
         if inspect.isclass(item):
             assert item.__module__ == "fencehold", name
-    for name in ("Client", "Lock"):
+    for name in ("Client", "Lock", "Kv"):
         plain, other = getattr(fencehold, name), getattr(aio, name)
         names = {member for member in dir(plain) if not member.startswith("_")}
         assert names == {member for member in dir(other) if not member.startswith("_")}

@@ -37,9 +37,20 @@ from ._errors import (
     UnsupportedError,
 )
 from ._native import Cancel, Client, Lock
+from ._rows import Kv
 from ._transaction import Transaction
-from ._types import Duration, LostReason, Wait
-from ._values import CommitResult, Holder, LockInfo, Refusal, RunResult, Waiter
+from ._types import Duration, Expiry, LostReason, Wait
+from ._values import (
+    CommitResult,
+    Holder,
+    LockInfo,
+    Refusal,
+    RunResult,
+    ValuePage,
+    ValueRow,
+    Waiter,
+    Written,
+)
 
 __version__ = _native.VERSION
 
@@ -50,6 +61,7 @@ __all__ = [
     "CommitResult",
     "Duration",
     "Error",
+    "Expiry",
     "ForbiddenError",
     "ForkedError",
     "HeldError",
@@ -57,6 +69,7 @@ __all__ = [
     "InDoubtError",
     "InternalError",
     "InvalidError",
+    "Kv",
     "Lock",
     "LockInfo",
     "LostError",
@@ -71,8 +84,11 @@ __all__ = [
     "UnauthorizedError",
     "UnreachableError",
     "UnsupportedError",
+    "ValuePage",
+    "ValueRow",
     "Wait",
     "Waiter",
+    "Written",
     "__version__",
 ]
 

@@ -3,13 +3,14 @@
 from asyncio import AbstractEventLoop
 from datetime import timedelta
 from os import PathLike
-from typing import Any, Callable, List, Optional, TypeVar, Union, final
+from typing import Any, Callable, List, Optional, Sequence, TypeVar, Union, final
 
 from typing_extensions import Self
 
 from ._errors import Error
+from ._rows import Kv
 from ._transaction import Transaction
-from ._types import Crash, Duration, LostReason, Wait
+from ._types import Crash, Duration, Expiry, LostReason, Wait
 from ._values import CommitResult, Holder, LockInfo, Refusal, RunResult
 
 _T = TypeVar("_T")
@@ -288,6 +289,9 @@ class Client(ClientBase):
     def transaction(self) -> Transaction:
         """A step that is done only if its locks are still held."""
 
+    def kv(self, namespace: str) -> Kv:
+        """The rows of users in ``namespace``: 1 to 64 of a-z, 0-9, ``.``, ``_`` and ``-``."""
+
     def ping(self) -> None:
         """Asks the store whether it answers; raises UnreachableError and the like if it does not."""
 
@@ -371,6 +375,64 @@ class StepBase:
     def _kv(self, operations: str) -> None: ...
     def _timers(self, operations: str) -> None: ...
     def _commit(self) -> CommitResult: ...
+
+class KvBase:
+    """What ``fencehold.Kv`` and ``fencehold.aio.Kv`` share. With an event loop the answer is delivered there."""
+
+    def __new__(cls, client: ClientBase, namespace: str) -> Self: ...
+    @property
+    def namespace(self) -> str:
+        """The namespace."""
+
+    def _get(
+        self, key: str, event_loop: Optional[AbstractEventLoop] = None, deliver: Optional[_Deliver] = None
+    ) -> Any: ...
+    def _get_many(
+        self, keys: Sequence[str], event_loop: Optional[AbstractEventLoop] = None, deliver: Optional[_Deliver] = None
+    ) -> Any: ...
+    def _get_prefix(
+        self,
+        prefix: str,
+        limit: int,
+        after: Optional[str],
+        event_loop: Optional[AbstractEventLoop] = None,
+        deliver: Optional[_Deliver] = None,
+    ) -> Any: ...
+    def _put(
+        self,
+        key: str,
+        value: str,
+        ttl: Expiry,
+        expect: Optional[int],
+        event_loop: Optional[AbstractEventLoop] = None,
+        deliver: Optional[_Deliver] = None,
+    ) -> Any: ...
+    def _put_if_absent(
+        self,
+        key: str,
+        value: str,
+        ttl: Expiry,
+        event_loop: Optional[AbstractEventLoop] = None,
+        deliver: Optional[_Deliver] = None,
+    ) -> Any: ...
+    def _delete(
+        self,
+        key: str,
+        expect: Optional[int],
+        event_loop: Optional[AbstractEventLoop] = None,
+        deliver: Optional[_Deliver] = None,
+    ) -> Any: ...
+    def _incr(
+        self,
+        key: str,
+        delta: int,
+        ttl: Expiry,
+        event_loop: Optional[AbstractEventLoop] = None,
+        deliver: Optional[_Deliver] = None,
+    ) -> Any: ...
+    def _check(
+        self, key: str, expect: int, event_loop: Optional[AbstractEventLoop] = None, deliver: Optional[_Deliver] = None
+    ) -> Any: ...
 
 @final
 class Cancel:

@@ -5,29 +5,15 @@ from typing import Any, Generic, Mapping, Optional, Sequence, TypeVar
 
 from . import _native
 from ._errors import Error, InvalidError
+from ._json import dumps
 from ._values import CommitResult
 
 Self = TypeVar("Self", bound="Step")
 
 
-def _check_numbers(value: Any) -> None:
-    """A larger integer would arrive as the nearest float."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise ValueError(f"{value} has more than 64 bits")
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        return
-    for member in value:
-        _check_numbers(member)
-
-
 def _json(members: Sequence[Mapping[str, Any]]) -> str:
     try:
-        plain = [dict(member) for member in members]
-        text = json.dumps(plain, allow_nan=False)
-        _check_numbers(plain)
-        return text
+        return dumps([dict(member) for member in members])
     except (TypeError, ValueError) as fault:
         raise InvalidError(f"a part of a step is no JSON: {fault} (bad_request)", reason="bad_request") from fault
 

@@ -7,6 +7,8 @@ from typing import Literal, Union
 Duration = Union[str, float, timedelta]
 #: How long to wait for a turn: a duration, 0 for one try, or ``"forever"``.
 Wait = Union[Duration, Literal["forever"]]
+#: How long a row lives: a duration, or ``"forever"``.
+Expiry = Union[Duration, Literal["forever"]]
 #: Why a hold was lost: the store said so, a guarded step was refused, its deadline passed, or this
 #: is a child of the process that acquired it.
 LostReason = Literal["renew", "guard", "expired", "forked"]

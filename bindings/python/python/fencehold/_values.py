@@ -90,6 +90,41 @@ class CommitResult:
         raise self.error or InvalidError(f"the step was refused: {self.reason}", reason=self.reason)
 
 
-for _value in (Holder, Waiter, LockInfo, Refusal, RunResult, CommitResult):
+@dataclass(frozen=True)
+class ValueRow:
+    """A row: ``value`` is what JSON can say; ``version`` rises with every write on the whole store."""
+
+    key: str
+    value: Any
+    version: int
+
+
+@dataclass(frozen=True)
+class ValuePage:
+    """Rows by key, and the key to go on after if there are more."""
+
+    rows: Tuple[ValueRow, ...]
+    next_after: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of a write or a check; true if it was done.
+
+    ``version`` and ``value`` are the row's after a write, the removed row's after a delete. If it was
+    not done, nothing was changed: ``reason`` says why (``exists`` ``absent`` ``version`` ``limit``
+    ``type``), and the two are those of the row in the way, version 0 if there is none.
+    """
+
+    applied: bool
+    version: int
+    value: Any = None
+    reason: Optional[str] = None
+
+    def __bool__(self) -> bool:
+        return self.applied
+
+
+for _value in (Holder, Waiter, LockInfo, Refusal, RunResult, CommitResult, ValueRow, ValuePage, Written):
     _value.__module__ = "fencehold"
 del _value

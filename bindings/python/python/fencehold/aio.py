@@ -28,6 +28,7 @@ from typing import (
     Generator,
     List,
     Optional,
+    Sequence,
     TypeVar,
 )
 
@@ -37,6 +38,7 @@ from . import (
     CommitResult,
     Duration,
     Error,
+    Expiry,
     ForbiddenError,
     ForkedError,
     HeldError,
@@ -56,10 +58,14 @@ from . import (
     UnauthorizedError,
     UnreachableError,
     UnsupportedError,
+    ValuePage,
+    ValueRow,
     Wait,
     Waiter,
+    Written,
     _native,
 )
+from ._rows import value_json
 from ._transaction import Step
 from ._types import Crash
 
@@ -70,6 +76,7 @@ __all__ = [
     "CommitResult",
     "Duration",
     "Error",
+    "Expiry",
     "ForbiddenError",
     "ForkedError",
     "HeldError",
@@ -77,6 +84,7 @@ __all__ = [
     "InDoubtError",
     "InternalError",
     "InvalidError",
+    "Kv",
     "Lock",
     "LockInfo",
     "LostError",
@@ -91,14 +99,17 @@ __all__ = [
     "UnauthorizedError",
     "UnreachableError",
     "UnsupportedError",
+    "ValuePage",
+    "ValueRow",
     "Wait",
     "Waiter",
+    "Written",
 ]
 
 T = TypeVar("T")
 _GIVEN_BEFORE: Any = ...
 """The handle's own wait: what an acquire without one takes."""
-Start = Callable[[asyncio.AbstractEventLoop, Callable[[Any, Any], None]], None]
+Start = Callable[[asyncio.AbstractEventLoop, Callable[[Any, Any], None]], object]
 
 _logger = logging.getLogger("fencehold")
 
@@ -324,6 +335,57 @@ class Transaction(Step):
         return result
 
 
+class Kv(_native.KvBase):
+    """The rows of users in one namespace, as ``fencehold.Kv``.
+
+    A write that was begun is finished before a cancelled task ends.
+    """
+
+    __slots__ = ()
+
+    async def get(self, key: str) -> Optional[ValueRow]:
+        """The row at ``key``, or None."""
+        found: Optional[ValueRow] = await _call(lambda *reply: self._get(key, *reply))
+        return found
+
+    async def get_many(self, keys: Sequence[str]) -> List[ValueRow]:
+        """Those of the rows at ``keys``, at most 1024, that are there."""
+        found: List[ValueRow] = await _call(lambda *reply: self._get_many(keys, *reply))
+        return found
+
+    async def get_prefix(self, prefix: str, *, limit: int = 1000, after: Optional[str] = None) -> ValuePage:
+        """Up to ``limit`` (1000) rows whose keys begin with ``prefix`` and come behind ``after``, by key."""
+        found: ValuePage = await _call(lambda *reply: self._get_prefix(prefix, limit, after, *reply))
+        return found
+
+    async def put(self, key: str, value: Any, *, ttl: Expiry, expect: Optional[int] = None) -> Written:
+        """Writes a row, whatever was there; with ``expect`` only over a row of that version."""
+        text = value_json(value)
+        return await self._write(lambda *reply: self._put(key, text, ttl, expect, *reply))
+
+    async def put_if_absent(self, key: str, value: Any, *, ttl: Expiry) -> Written:
+        """Writes a row if there is none."""
+        text = value_json(value)
+        return await self._write(lambda *reply: self._put_if_absent(key, text, ttl, *reply))
+
+    async def delete(self, key: str, *, expect: Optional[int] = None) -> Written:
+        """Removes a row; with ``expect`` only one of that version."""
+        return await self._write(lambda *reply: self._delete(key, expect, *reply))
+
+    async def incr(self, key: str, delta: int = 1, *, ttl: Expiry) -> Written:
+        """Adds to the number in a row, which is made if there is none; ``ttl`` is for that one."""
+        return await self._write(lambda *reply: self._incr(key, delta, ttl, *reply))
+
+    async def check(self, key: str, expect: int) -> Written:
+        """Whether a row has the version ``expect``; 0: is not there."""
+        found: Written = await _call(lambda *reply: self._check(key, expect, *reply))
+        return found
+
+    async def _write(self, start: Callable[..., object]) -> Written:
+        done: Written = await _call(start, finish=True)
+        return done
+
+
 class Client(_native.ClientBase):
     """One store, as ``fencehold.Client``; ``async with`` closes it."""
 
@@ -448,6 +510,10 @@ class Client(_native.ClientBase):
     def transaction(self) -> Transaction:
         """A step that is done only if its locks are still held."""
         return Transaction(self)
+
+    def kv(self, namespace: str) -> Kv:
+        """The rows of users in ``namespace``."""
+        return Kv(self, namespace)
 
     async def ping(self) -> None:
         """Asks the store whether it answers."""
