@@ -105,6 +105,8 @@ export class Client implements AsyncDisposable {
   forceRelease(name: string, id: { token: bigint; slot?: number } | { owner: string; slot?: number }): Promise<boolean>
   /** Begins a step that is done as a whole or not at all. */
   transaction(): Transaction
+  /** The rows of users in `namespace`: 1 to 64 of a-z, 0-9, `.`, `_` and `-`. */
+  kv(namespace: string): Kv
   /** Asks the store for a sign of life. */
   ping(): Promise<void>
   /**
@@ -291,4 +293,58 @@ export interface Transaction {
    * @throws {UnsupportedError} the store has nothing of the kind
    */
   commit(options?: { signal?: AbortSignal }): Promise<CommitResult>
+}
+
+/** How long a row lives: text with a unit, rounded up to whole seconds, or `'forever'`. */
+export type Expiry = Duration | 'forever'
+/** A row. An integer in `value` that a number cannot say exactly is a bigint. */
+export interface ValueRow {
+  readonly key: string
+  readonly value: unknown
+  /** Rises with every write on the whole store. */
+  readonly version: bigint
+}
+/** Rows by key, and the key to go on after if there are more. */
+export interface ValuePage { readonly rows: readonly ValueRow[]; readonly nextAfter: string | null }
+/**
+ * What became of a write or a check. `version` and `value` are the row's after a write, the removed row's after a delete.
+ * If it was not `applied`, nothing was changed: they are those of the row in the way, version 0n if there is none.
+ */
+export interface Written {
+  readonly applied: boolean
+  readonly version: bigint
+  readonly value: unknown
+  readonly reason: 'exists' | 'absent' | 'version' | 'limit' | 'type' | null
+}
+/**
+ * The rows of users in one namespace: values that JSON can say, up to 64 KiB, with versions, expiry and conditions.
+ *
+ * ```js
+ * const rows = client.kv('reports')
+ * const first = await rows.put('2026-11', { state: 'new' }, { ttl: '90d' })
+ * const sent = await rows.put('2026-11', { state: 'sent' }, { ttl: '90d', expect: first.version })
+ * if (!sent.applied) console.log(`somebody else wrote ${JSON.stringify(sent.value)}`)
+ * ```
+ *
+ * A lost precondition is an answer. Every function may reject with `UnsupportedError` (the store keeps locks only),
+ * `InvalidError` (a `kv_…` reason), `UnreachableError`, and a write with `InDoubtError`: it is never sent again by itself.
+ */
+export interface Kv {
+  readonly namespace: string
+  /** The row at `key`, or null. */
+  get(key: string): Promise<ValueRow | null>
+  /** Those of the rows at `keys`, at most 1024, that are there. */
+  getMany(keys: readonly string[]): Promise<readonly ValueRow[]>
+  /** Up to `limit` (1000) rows whose keys begin with `prefix` and come behind `after`, by key. */
+  getPrefix(prefix: string, options?: { limit?: number; after?: string }): Promise<ValuePage>
+  /** Writes a row, whatever was there; with `expect` only over a row of that version. */
+  put(key: string, value: unknown, options: { ttl: Expiry; expect?: bigint | number }): Promise<Written>
+  /** Writes a row if there is none. */
+  putIfAbsent(key: string, value: unknown, options: { ttl: Expiry }): Promise<Written>
+  /** Removes a row; with `expect` only one of that version. */
+  delete(key: string, options?: { expect?: bigint | number }): Promise<Written>
+  /** Adds `delta`, an integer, to the number in a row, which is made if there is none; `ttl` is for that one. */
+  incr(key: string, delta: bigint | number, options: { ttl: Expiry }): Promise<Written>
+  /** Whether a row has the version `expect`; 0: is not there. */
+  check(key: string, expect: bigint | number): Promise<Written>
 }

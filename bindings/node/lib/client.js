@@ -4,6 +4,7 @@ const calls = require('./calls.js')
 const native = require('./native.js')
 const { invalid } = require('./errors.js')
 const { makeLock, takeLock } = require('./lock.js')
+const { Kv } = require('./rows.js')
 const { Transaction } = require('./transaction.js')
 const { LockInfo, makeHolders } = require('./values.js')
 
@@ -74,6 +75,10 @@ class Client {
 
   transaction () {
     return new Transaction(this, this.#id)
+  }
+
+  kv (namespace) {
+    return new Kv(this, this.#id, namespace)
   }
 
   async ping () {

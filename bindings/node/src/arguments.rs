@@ -100,6 +100,20 @@ impl Call<'_> {
         }
     }
 
+    /// How long a row lives: text with a unit, or `'forever'`.
+    pub(crate) fn row_ttl(&self, index: usize) -> Answer<Wait> {
+        const REASON: &str = "kv_bad_ttl";
+        let advice = "(kv_bad_ttl). Write '1h' or 'forever'";
+        if self.kind(index)? == Type::Undefined {
+            return Err(Error::bad_argument(REASON, format!("a ttl is required {advice}")).into());
+        }
+        let parse = |text: &str| {
+            let bad = |_| Error::bad_argument(REASON, format!("ttl {text:?} is no duration {advice}"));
+            Wait::from_str(text).map_err(bad)
+        };
+        self.duration(index, REASON, "ttl", advice, parse)
+    }
+
     /// Another duration, or nothing where the caller left it out.
     pub(crate) fn span(&self, index: usize, what: &str) -> Answer<Option<Duration>> {
         match self.kind(index)? {

@@ -15,6 +15,7 @@ use crate::arguments::Call;
 use crate::convert;
 use crate::js::{Answer, Env, Fail, Type, Value};
 use crate::mailbox::{Message, Outcome};
+use crate::rows;
 use crate::state::{Handle, Opened, in_background};
 use crate::steps;
 
@@ -46,6 +47,14 @@ pub(crate) static FUNCTIONS: &[Function] = functions! {
     "stepGuard" => steps::guard,
     "stepAdd" => steps::add,
     "stepCommit" => steps::commit,
+    "kvGet" => rows::get,
+    "kvGetMany" => rows::get_many,
+    "kvGetPrefix" => rows::get_prefix,
+    "kvPut" => rows::put,
+    "kvPutIfAbsent" => rows::put_if_absent,
+    "kvDelete" => rows::delete,
+    "kvIncr" => rows::incr,
+    "kvCheck" => rows::check,
     "lock" => lock,
     "keepAlive" => keep_alive,
     "idle" => idle,
@@ -79,7 +88,7 @@ fn handle(call: &Call<'_>) -> Answer<Arc<Lock>> {
 }
 
 /// `work` with a client, on a thread that may block.
-fn on_client(call: &Call<'_>, work: impl FnOnce(Client) -> Result<Outcome> + Send + 'static) -> Answer {
+pub(crate) fn on_client(call: &Call<'_>, work: impl FnOnce(Client) -> Result<Outcome> + Send + 'static) -> Answer {
     let Opened { client, answered } = call.state.opened(call.id(0)?)?;
     call.state.start(call.env, None, move || work(client).inspect(|_| answered.store(true, Relaxed)))
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use fencehold::{Commit, Error, Holder, LockInfo, Refusal, Waiter, unix_millis};
+use fencehold::{Commit, Error, Holder, LockInfo, Refusal, ValueRow, Waiter, Written, unix_millis};
 use serde_json::Value as Json;
 
 use crate::js::{Answer, Env, Fail};
@@ -111,6 +111,31 @@ fn json(env: Env, value: &Json) -> Answer {
     }
 }
 
+fn row(env: Env, row: &ValueRow) -> Answer {
+    env.object(&[
+        ("key", env.text(&row.key)?),
+        ("value", json(env, &row.value)?),
+        ("version", env.bigint(row.version)?),
+    ])
+}
+
+fn rows(env: Env, all: &[ValueRow]) -> Answer {
+    env.array(all.iter().map(|one| row(env, one)))
+}
+
+fn written(env: Env, written: &Written) -> Answer {
+    let (reason, version, value) = match written {
+        Written::Applied { version, value } => (None, *version, value),
+        Written::Lost { reason, version, value } => (Some(reason.as_str()), *version, value),
+    };
+    env.object(&[
+        ("applied", env.bool(written.is_applied())?),
+        ("version", env.bigint(version)?),
+        ("value", json(env, value)?),
+        ("reason", env.text_or_null(reason)?),
+    ])
+}
+
 /// What a call answers: a number is the number of the hold, an object is a refusal.
 pub(crate) fn outcome(env: Env, outcome: &Outcome) -> Answer {
     match outcome {
@@ -121,6 +146,12 @@ pub(crate) fn outcome(env: Env, outcome: &Outcome) -> Answer {
         Outcome::Holders(all) => holders(env, all),
         Outcome::Lock(info) => lock_info(env, info),
         Outcome::Step(commit, refused) => step(env, commit, refused.as_ref()),
+        Outcome::Row(found) => found.as_ref().map_or_else(|| env.null(), |one| row(env, one)),
+        Outcome::Rows(all) => rows(env, all),
+        Outcome::Page(all, next) => {
+            env.object(&[("rows", rows(env, all)?), ("nextAfter", env.text_or_null(next.as_deref())?)])
+        }
+        Outcome::Written(done) => written(env, done),
         Outcome::Locks(all) => env.array(all.iter().map(|one| lock_info(env, one))),
     }
 }

@@ -8,6 +8,7 @@ mod calls;
 mod convert;
 mod js;
 mod mailbox;
+mod rows;
 mod state;
 mod steps;
 mod threads;

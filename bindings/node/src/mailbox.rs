@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use fencehold::{Commit, Error, Holder, LockInfo, LostReason, Refusal, Result};
+use fencehold::{Commit, Error, Holder, LockInfo, LostReason, Refusal, Result, ValueRow, Written};
 use napi_sys as sys;
 
 use crate::js::{Answer, Env, Fail, Value};
@@ -29,6 +29,11 @@ pub(crate) enum Outcome {
     Locks(Vec<LockInfo>),
     /// What a step did, and how `orThrow` puts a refusal.
     Step(Commit, Option<Error>),
+    Row(Option<ValueRow>),
+    Rows(Vec<ValueRow>),
+    /// Rows, and the key to go on after.
+    Page(Vec<ValueRow>, Option<String>),
+    Written(Written),
 }
 
 struct Door(sys::napi_threadsafe_function);

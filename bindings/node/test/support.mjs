@@ -12,6 +12,8 @@ const installed = dirname(createRequire(import.meta.url).resolve('fencehold/pack
 export const packageFile = (name) => join(installed, name)
 /** The folder of the scenarios that every language plays. */
 export const scenarios = process.env.FENCEHOLD_SCENARIOS
+const command = process.env.FENCEHOLD_TEST_COMMAND
+if (!command) throw new Error('FENCEHOLD_TEST_COMMAND must name the built command')
 if (!scenarios) throw new Error('FENCEHOLD_SCENARIOS must name the folder of the scenarios')
 
 let last = 0
@@ -30,6 +32,27 @@ export function folder (t) {
   const path = mkdtempSync(join(tmpdir(), 'fencehold-node-'))
   t.after(() => rmSync(path, { recursive: true, force: true }))
   return path
+}
+
+/** A server of ours on a free port; its URL. Ended by its process id when the test ends. */
+export async function server (t) {
+  const path = folder(t)
+  const child = spawn(command, ['serve', '--data', join(path, 'data'), '--listen', '127.0.0.1:0'],
+    { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve))
+  t.after(async () => {
+    child.kill()
+    await ended
+  })
+  return await new Promise((resolve, reject) => {
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      said += text
+      const url = /http:\/\/\S+(?= )/.exec(said)
+      if (url) resolve(url[0])
+    })
+    ended.then(() => reject(new Error(`no server: ${said}`)))
+  })
 }
 
 /** Waits for `condition`, for 10 seconds at most. */

@@ -1,8 +1,8 @@
 // Compiled with --strict and never run: what a caller may and may not write.
 import {
   Client, FenceholdError, HeldError, InDoubtError, Lock, LostError, TimedOutError,
-  type CommitResult, type Duration, type Holder, type LockInfo, type LockOptions, type LostReason, type Refusal,
-  type RunResult, type Transaction, type Wait
+  type CommitResult, type Duration, type Holder, type Kv, type LockInfo, type LockOptions, type LostReason, type Refusal,
+  type RunResult, type Transaction, type ValuePage, type ValueRow, type Wait, type Written
 } from 'fencehold'
 
 const client: Client = new Client('memory:', { requestTimeout: '5s', label: 'types' })
@@ -53,6 +53,18 @@ export async function uses (signal: AbortSignal): Promise<void> {
   const step: Transaction = client.transaction().guard(lock).queue('q').push([{ data: { n: 1n } }])
   const done: CommitResult = await step.commit({ signal })
   done.orThrow()
+  const rows: Kv = client.kv('reports')
+  const written: Written = await rows.put('k', { n: 1n }, { ttl: 'forever', expect: 1 })
+  const row: ValueRow | null = await rows.get('k')
+  const page: ValuePage = await rows.getPrefix('k', { limit: 10 })
+  const counted: bigint = (await rows.incr('n', 1, { ttl: duration })).version
+  // @ts-expect-error a write says how long
+  await rows.put('k', 1)
+  // @ts-expect-error a bare number has no unit
+  await rows.putIfAbsent('k', 1, { ttl: 30 })
+  // @ts-expect-error read-only
+  written.version = 1n
+  void [row?.value, page.nextAfter, counted, await rows.check('k', written.version), await rows.delete('k')]
   client.advance(duration)
   void [fence, aborted, yes, again, released, holders, infos, scoped]
 }
