@@ -16,7 +16,9 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
 abi=$(sed -n 's/.*-soname,libfencehold\.so\.\([0-9]*\).*/\1/p' ffi/build.rs)
 
-cargo build --quiet --release --package fencehold-ffi
+# Small is what matters here, so all of it is optimised as one; not together with the kind that Rust programs link, for
+# which cargo optimises across nothing.
+cargo rustc --quiet --release --config 'profile.release.lto="fat"' --package fencehold-ffi --lib --crate-type cdylib,staticlib
 built=$CARGO_TARGET_DIR/release
 
 mkdir -p "$root/lib/pkgconfig" "$root/lib/cmake/fencehold" "$root/include/fencehold"
