@@ -55,6 +55,7 @@ pub(crate) struct Page {
     limit: usize,
     keys_only: bool,
     include_expired: bool,
+    waiting: bool,
 }
 
 impl Page {
@@ -88,7 +89,13 @@ impl Page {
             limit,
             keys_only: flag("keysOnly")?,
             include_expired: flag("includeExpired")?,
+            waiting: flag("waiting")?,
         })
+    }
+
+    /// Whether it was asked how many wait for each lock.
+    pub(crate) fn with_waiting(&self) -> bool {
+        self.waiting && self.namespace == LOCKS
     }
 
     /// Reads the page.
@@ -117,9 +124,17 @@ impl Page {
             found.retain(|(_, row)| locks::is_live(rows, row));
         }
         let bytes: usize = if self.keys_only { 0 } else { found.iter().map(|(_, row)| row.value.len()).sum() };
-        let elements: Vec<Value> = found.iter().map(|(key, row)| self.element(rows, key, row)).collect();
+        let mut elements: Vec<Value> = found.iter().map(|(key, row)| self.element(rows, key, row)).collect();
         let next = if truncated { last } else { None };
-        Ok(json!({"rows": elements, "truncated": next.is_some(), "nextAfter": next, "bytes": bytes}))
+        let at = self.with_waiting().then(|| zulu(rows.wall_micros()));
+        if at.is_some() {
+            tell_waiting(rows, &mut elements)?;
+        }
+        let mut page = json!({"rows": elements, "truncated": next.is_some(), "nextAfter": next, "bytes": bytes});
+        if let Some(at) = at {
+            page["at"] = at.into();
+        }
+        Ok(page)
     }
 
     fn element(&self, rows: &dyn Rows, key: &str, row: &Row) -> Value {
@@ -142,6 +157,23 @@ impl Page {
         }
         element
     }
+}
+
+/// Puts beside each permit how many wait for its lock.
+fn tell_waiting(rows: &mut dyn Rows, elements: &mut [Value]) -> Result<()> {
+    // The permits of a semaphore are neighbours.
+    let mut last: Option<(String, u32)> = None;
+    for element in elements {
+        let name = element["key"].as_str().and_then(|key| key::parse_permit(key.as_bytes())).map(|(name, _)| name);
+        let Some(name) = name.map(str::to_string) else { continue };
+        let count = match &last {
+            Some((other, count)) if *other == name => *count,
+            _ => crate::locks::count_waiting(rows, &name)?,
+        };
+        element["waiting"] = count.into();
+        last = Some((name, count));
+    }
+    Ok(())
 }
 
 /// A time with always six digits after the second and a `Z`.

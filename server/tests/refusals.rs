@@ -135,6 +135,17 @@ fn unknown_paths_and_methods_say_so_in_json() {
     assert_eq!(peer.ask("GET", "/nothing", "").status, 404);
     let page = peer.ask("GET", "/", "");
     assert!(page.status == 200 && page.text.starts_with("fencehold "), "{page:?}");
+    let mut browser = site.connect().with("accept", Some("text/html,*/*"));
+    for (path, kind) in [("/", "text/html; charset=utf-8"), ("/assets/page.js", "text/javascript; charset=utf-8")] {
+        let page = browser.ask("GET", path, "");
+        assert_eq!((page.status, page.headers["content-type"].as_str()), (200, kind));
+        assert!(
+            page.headers["content-security-policy"].starts_with("default-src 'none'; script-src 'self'"),
+            "{page:?}"
+        );
+        assert_eq!(page.headers["x-content-type-options"], "nosniff");
+    }
+    assert_eq!(browser.ask("GET", "/assets/..%2fpage.js", "").status, 404);
     let health = peer.ask("GET", "/health", "");
     assert_eq!((health.status, &health.json()["status"]), (200, &json!("healthy")));
 }

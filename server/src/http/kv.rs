@@ -189,7 +189,12 @@ pub(super) async fn list(State(app): Shared, query: RawQuery, body: Bytes) -> Re
         return refusal;
     }
     match app.store.read_much(|rows| page.read(rows)) {
-        Ok(page) => json_answer(StatusCode::OK, &page),
+        Ok(mut found) => {
+            if page.with_waiting() {
+                found["held"] = app.store.counts().locks.into();
+            }
+            json_answer(StatusCode::OK, &found)
+        }
         Err(error) => failure(&error),
     }
 }

@@ -82,6 +82,7 @@ impl App {
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/", get(page::index))
+        .route("/assets/{name}", get(page::asset))
         .route("/health", get(health))
         .route("/metrics", get(metrics))
         .route("/metrics/prometheus", get(metrics))

@@ -6,7 +6,7 @@ mod run;
 
 pub(crate) use self::answer::verdict_element;
 pub(crate) use self::parse::{Call, Operation, parse};
-pub(crate) use self::run::{get, run};
+pub(crate) use self::run::{count_waiting, get, run};
 
 /// The most operations of one call.
 pub(crate) const MAX_OPERATIONS: usize = 64;

@@ -78,12 +78,17 @@ fn run_one(step: &mut Step<'_, '_>, index: usize, operation: &Operation) -> Resu
 pub(crate) fn get(rows: &mut dyn Rows, index: usize, name: &str) -> Result<Value> {
     let held = locks::live_permits(rows, name, MAX_PERMITS)?;
     let holders = held.iter().map(|(slot, row)| answer::holder(rows, *slot, row)).collect();
-    let tickets = line::read(rows, &key::prefix(name), None, u64::MAX, MOST_TICKETS)?;
     let mut waiting = Vec::new();
-    for ticket in tickets {
+    for ticket in line::read(rows, &key::prefix(name), None, u64::MAX, MOST_TICKETS)? {
         if rows.is_alive(ticket.row.client) {
             waiting.push(answer::waiter(waiting.len() + 1, ticket.number, &ticket.row));
         }
     }
     Ok(answer::shown(index, name, holders, waiting))
+}
+
+/// How many are in line for a lock, counted up to a thousand.
+pub(crate) fn count_waiting(rows: &mut dyn Rows, name: &str) -> Result<u32> {
+    let tickets = line::read(rows, &key::prefix(name), None, u64::MAX, MOST_TICKETS)?;
+    Ok(tickets.iter().filter(|ticket| rows.is_alive(ticket.row.client)).count() as u32)
 }
