@@ -164,7 +164,7 @@ function goTo(before, after) {
   return load();
 }
 
-// ---- the drawer
+// ---- the drawer: whatever arrives later is below the buttons, so that none moves under a hand
 
 async function openDrawer(key) {
   state.open = key;

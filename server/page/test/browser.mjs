@@ -143,12 +143,19 @@ export class Tab {
       const element = document.querySelector(one);
       return element && !element.disabled && element.getClientRects().length > 0;
     }, selector);
-    const at = await this.eval((one) => {
+    const place = () => this.eval((one) => {
       const element = document.querySelector(one);
       element.scrollIntoView({ block: 'center' });
       const box = element.getBoundingClientRect();
       return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     }, selector);
+    let at = await place();
+    for (let turn = 0; turn < 20; turn += 1) {        // until it stands still
+      await new Promise((done) => setTimeout(done, 50));
+      const next = await place();
+      if (next.x === at.x && next.y === at.y) break;
+      at = next;
+    }
     for (const type of ['mousePressed', 'mouseReleased']) {
       await this.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
     }
