@@ -51,6 +51,8 @@ grep -v '^text ' "$work/all" >"$work/list"
 source tests/built.sh
 build_all "$(cut -d' ' -f1 "$work/list" | sort -u | tr '\n' ' ')" || { echo '0 passed, 1 failed'; exit 1; }
 
+export FENCES=$root/fences PYTHONDONTWRITEBYTECODE=1
+
 cat >"$work/rust/Cargo.toml" <<TOML
 [package]
 name = "docs-blocks"
