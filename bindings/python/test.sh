@@ -20,17 +20,19 @@ if [ ! -x "$tools/bin/maturin" ]; then
 fi
 rm -rf "$work/wheels" "$work/source" "$work/fresh" "$work/outside"
 mkdir -p "$work/source"
+# Servers to test with; built beside the rest.
+cargo build --quiet --manifest-path "$root/Cargo.toml" -p fencehold-cli &
+command=$!
+export FENCEHOLD_TEST_COMMAND=$CARGO_TARGET_DIR/debug/fencehold
 "$tools/bin/maturin" sdist --manifest-path "$here/Cargo.toml" --out "$work/source"
 tar -xzmf "$work"/source/*.tar.gz -C "$work/source" --strip-components=1
 # In a target folder of its own: cargo takes two copies of a workspace for one.
 CARGO_TARGET_DIR=$work/target "$tools/bin/maturin" build --quiet --profile dev \
     --manifest-path "$work/source/bindings/python/Cargo.toml" --out "$work/wheels"
 
-cargo build --quiet --manifest-path "$root/Cargo.toml" -p fencehold-cli
-export FENCEHOLD_TEST_COMMAND=$CARGO_TARGET_DIR/debug/fencehold
-
 "$python" -m venv "$work/fresh"
 "$work/fresh/bin/pip" install --quiet "$work"/wheels/*.whl 'pytest>=8,<10' 'mypy>=1.11,<3' 'ruff>=0.6,<0.18' 'pyright<2'
+wait "$command"
 mkdir -p "$work/outside"
 cd "$work/outside"
 status=0

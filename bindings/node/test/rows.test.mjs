@@ -147,6 +147,14 @@ test('a row ends', async (t) => {
   assert.equal(await rows.get('k'), null)
 })
 
+test('a store that keeps locks only has no rows', async () => {
+  for (const other of ['etcd', 'zookeeper']) {
+    const client = new Client(`${other}://127.0.0.1:1`)
+    await assert.rejects(client.kv('n').get('k'), { code: 'FENCEHOLD_UNSUPPORTED' })
+    await client.close()
+  }
+})
+
 test('the event loop turns while a server stands still, and a closed client asks nothing', async (t) => {
   const still = createServer((socket) => socket.on('error', () => {}))
   await new Promise((resolve) => still.listen(0, '127.0.0.1', resolve))

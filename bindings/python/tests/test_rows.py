@@ -149,7 +149,7 @@ async def test_what_cannot_be_is_refused(api: Flavour, any_url: str) -> None:
         lambda: rows.put("k", 1, ttl="1h", expect=True),
         lambda: rows.incr("k", 1.5, ttl="1h"),
         lambda: rows.get(b"k"),
-        lambda: rows.get_many("k") if api.is_aio else rows.get_many(7),
+        lambda: rows.get_many("k"),
         lambda: client.kv(None),
     ]
     for call in types:
@@ -167,6 +167,13 @@ async def test_a_store_that_cannot_be_asked(api: Flavour) -> None:
     with pytest.raises(fencehold.UnreachableError) as gone:
         await api.do(client.kv("n").put("k", 1, ttl="1h"))
     assert gone.value.store == "http://127.0.0.1:1" and gone.value.retry == "later"
+
+
+@pytest.mark.parametrize("other", ["etcd", "zookeeper"])
+async def test_a_store_that_keeps_locks_only(api: Flavour, other: str) -> None:
+    client = api.Client(f"{other}://127.0.0.1:1")
+    with pytest.raises(fencehold.UnsupportedError):
+        await api.do(client.kv("n").get("k"))
 
 
 def test_answers_are_values() -> None:
