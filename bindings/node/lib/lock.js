@@ -235,8 +235,8 @@ class Lock {
   /** Called on the event loop for every loss that the add-on tells of. */
   [lossOf] (reason) {
     const epoch = native.epoch(this.#id)
-    // If the handle is not lost now, it has been acquired again meanwhile: the loss was the hold before.
-    this.#tell(native.lostReason(this.#id) === null ? epoch - 1 : epoch, reason)
+    // If the handle is not lost now, or for another reason, it was acquired again meanwhile: the loss was the hold before.
+    this.#tell(native.lostReason(this.#id) === reason ? epoch : epoch - 1, reason)
   }
 
   static make (client, id) {

@@ -323,3 +323,15 @@ test('close ends the waits of its client', async () => {
   await waiting
   await other.close()
 })
+
+test('a loss that the event loop hears of late is not taken for that of the next hold', async (t) => {
+  const lock = memory(t).lock('n', { ttl: '30s' })
+  const reasons = []
+  await lock.acquire()
+  lock.onLost((reason) => reasons.push(reason))
+  lock.lose('renew')
+  await lock.acquire() // decided at once: the event loop has not turned
+  lock.lose('expired')
+  await until(() => reasons.length >= 2)
+  assert.deepEqual(reasons, ['renew', 'expired'])
+})
