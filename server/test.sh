@@ -17,6 +17,7 @@ check() {   # check WHAT COMMAND…
     if "$@" >"$work/log" 2>&1; then
         passed=$((passed + 1))
         echo "ok   $what"
+        grep '^     ' "$work/log"
     else
         failed=$((failed + 1))
         echo "FAIL $what"
@@ -122,6 +123,65 @@ keeps_room_for_renewals() {   # a full disk, played by a limit on the size of fi
     done
     [[ $(call "$url/api/v1/locks" -d "[{\"op\":\"release\",\"name\":\"full\",\"token\":$token}]") == *'"released":true'* ]]
 }
+bears() {   # bears WHAT: see server/tests/robust.py
+    python3 server/tests/robust.py "$url" "$server" "$1" || return 1
+    kill -0 "$server" && [[ $(call "$url/health") == *healthy* ]]
+}
+# A proxy that cuts every request after 2 s without traffic: who waits in a fair line keeps the place through the cuts.
+behind_nginx() {
+    local port nginx code first second order=$work/order
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    cat >"$work/nginx.conf" <<CONF
+daemon off; pid $work/nginx.pid; error_log $work/nginx.log;
+events { worker_connections 256; }
+http {
+    access_log $work/access.log; client_body_temp_path $work/nginx-body; proxy_temp_path $work/nginx-proxy;
+    fastcgi_temp_path $work/nginx-a; uwsgi_temp_path $work/nginx-b; scgi_temp_path $work/nginx-c;
+    server { listen 127.0.0.1:$port; location / { proxy_pass $url; proxy_read_timeout 2s; } }
+}
+CONF
+    chmod 711 "$work"
+    nginx -c "$work/nginx.conf" 2>>"$work/serve.log" &
+    nginx=$!
+    for _ in $(seq 100); do curl -fs "http://127.0.0.1:$port/health" >/dev/null && break; sleep 0.05; done
+    rm -f "$order"
+    local token by=("$work/bin/fencehold" --store "http://127.0.0.1:$port" run cut --ttl 20s --fair --wait 100s)
+    token=$(call "$url/api/v1/locks" -d '[{"op":"acquire","name":"cut","owner":"holder","ttlSeconds":90}]' | token_of)
+    "${by[@]}" -- sh -c "date +%s.%N >'$work/got'; echo first >>'$order'" &
+    first=$!
+    sleep 1
+    "${by[@]}" -- sh -c "echo second >>'$order'" &
+    second=$!
+    sleep 8
+    date +%s.%N >"$work/gave"
+    [[ $(call "$url/api/v1/locks" -d "[{\"op\":\"release\",\"name\":\"cut\",\"token\":$token}]") == *'"released":true'* ]] || code=1
+    wait "$first" || code=1
+    wait "$second" || code=1
+    kill "$nginx"
+    wait "$nginx"
+    echo "cuts: $(grep -c ' 504 ' "$work/access.log"), granted after $(<"$work/gave") at $(<"$work/got")"
+    [[ -z ${code-} && $(tr '\n' ' ' <"$order") == 'first second ' ]] && (($(grep -c ' 504 ' "$work/access.log") >= 2)) &&
+        awk -v gave="$(<"$work/gave")" -v got="$(<"$work/got")" 'BEGIN { exit !(got - gave < 5) }'
+}
+# The folder of a stopped server is its backup. What was granted since is forgotten then, but no token comes again.
+restores() {
+    local old new
+    stop
+    rm -rf "$work/data" "$work/backup"
+    serve && acquire kept a >/dev/null || return 1
+    stop
+    cp -a "$work/data" "$work/backup"
+    serve || return 1
+    for _ in $(seq 300); do old=$(acquire "after-$_" a | token_of); done
+    stop
+    rm -rf "$work/data"
+    cp -a "$work/backup" "$work/data"
+    serve || return 1
+    [[ $(acquire kept b) == *'"acquired":false'* ]] || return 1
+    new=$(acquire after-1 b | token_of)
+    echo "$old, and after the restore $new"
+    ((new > old))
+}
 ends_when_told() {
     kill -TERM "$server"
     wait "$server"
@@ -134,9 +194,14 @@ check 'cargo install' install
 check 'it serves' serve
 check 'one holder at a time, over curl' grants
 check 'a command runs under a lock of it' run_over_http
+check 'ten thousand malformed requests' bears malformed
+check 'peers that do not read' bears slow
+check 'two thousand that wait' bears waiting
+check 'a fair place is kept behind a proxy that cuts' behind_nginx
 check 'one server a folder' one_server_a_folder
 check 'it ends when told to' ends_when_told
 check 'what was granted survives kills, and tokens rise' survives_kills
+check 'a restored backup gives no token twice' restores
 stop
 check 'a folder of a host is refused, and ours by a host' is_no_host_store
 check 'without tokens it stays on this machine' wants_tokens

@@ -12,6 +12,8 @@ use crate::store::Step;
 
 /// How many rows are looked at for one page, at most.
 const MOST_SEEN: usize = 20_000;
+/// How many bytes of values a page has, about: whoever asks and does not read costs no more than that.
+const MOST_BYTES: usize = 4 << 20;
 
 /// Does operations on rows; those in line for a lock whose row was changed by hand look again.
 pub(crate) fn apply(step: &mut Step<'_, '_>, call: &[Operation]) -> Result<Applied> {
@@ -104,22 +106,22 @@ impl Page {
         let skip = prefix.len() - self.prefix.len();
         let after = self.after.as_ref().map(|after| operations::place(&self.namespace, after).1);
         let now = rows.now();
-        let (mut found, mut last, mut seen) = (Vec::new(), None, 0);
+        let (mut found, mut last, mut seen, mut size, mut truncated) = (Vec::new(), None, 0, 0, false);
         rows.scan(table, &prefix, after.as_deref(), &mut |key, row| {
             // The row after the page tells whether there is more.
-            if found.len() == self.limit || seen == MOST_SEEN {
-                seen += 1;
+            if found.len() == self.limit || seen == MOST_SEEN || size >= MOST_BYTES {
+                truncated = true;
                 return ControlFlow::Break(());
             }
             seen += 1;
             last = Some(String::from_utf8_lossy(&key[skip..]).into_owned());
             let is_over = row.expires.is_some_and(|end| end <= now);
             if !is_over || self.include_expired {
+                size += if self.keys_only { 0 } else { row.value.len() };
                 found.push((last.clone().unwrap_or_default(), row));
             }
             ControlFlow::Continue(())
         })?;
-        let truncated = found.len() == self.limit && seen > found.len() || seen > MOST_SEEN;
         if !self.include_expired {
             found.retain(|(_, row)| locks::is_live(rows, row));
         }

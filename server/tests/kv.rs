@@ -129,3 +129,29 @@ fn a_release_by_hand_lets_the_next_in_line_have_it() {
     peer.ask("DELETE", "/api/v1/kv/queen-locks/n%230", "");
     assert_eq!(waiting.receive().json()["results"][0]["acquired"], true);
 }
+
+#[test]
+fn a_page_of_large_rows_is_cut_and_goes_on() {
+    let site = Site::new();
+    let mut peer = site.connect();
+    let value = "x".repeat(60_000);
+    for number in 0..100 {
+        let key = format!("k{number:03}");
+        peer.kv(json!([{"op": "put", "ns": "big", "key": key, "value": value, "forever": true}]));
+    }
+    let (mut keys, mut after, mut pages) = (Vec::new(), Value::Null, 0);
+    loop {
+        let body = json!({"namespace": "big", "limit": 1000, "after": after});
+        let answer = peer.post("/api/v1/resources/kv/list", &body);
+        assert!(answer.text.len() < 5 << 20, "{} bytes", answer.text.len());
+        let page = answer.json();
+        keys.extend(page["rows"].as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap().to_string()));
+        pages += 1;
+        after = page["nextAfter"].clone();
+        assert_eq!(page["truncated"], json!(!after.is_null()));
+        if after.is_null() {
+            break;
+        }
+    }
+    assert_eq!((pages, keys), (2, (0..100).map(|number| format!("k{number:03}")).collect()));
+}
