@@ -49,12 +49,12 @@ if ((failed == 0)); then
     # Leaks are valgrind's: the sanitizer's own search needs ptrace, which containers may forbid. Forks are not for its
     # memory allocator, whose locks a child may find taken for ever.
     counts 'address and undefined behaviour sanitizers' "$lines" env ASAN_OPTIONS=detect_leaks=0 "$work/sanitized" \
-        arguments names options error lock scope cancel callback info step log random
+        arguments names options error lock scope cancel callback info step kv log random
     counts 'static library' "$lines" env -u LD_LIBRARY_PATH "$work/static" arguments lock error
     memcheck=(valgrind --quiet --error-exitcode=9 --child-silent-after-fork=yes)
     leaks=(--leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect)
     counts 'valgrind' "$lines" "${memcheck[@]}" "${leaks[@]}" "$work/c11" \
-        arguments names options error lock scope cancel callback info step random
+        arguments names options error lock scope cancel callback info step kv random
     # A child keeps what its parent's threads had, and a folder that vanished is kept for those who still use it.
     counts 'valgrind, where something stays for the life of the process' "$lines" "${memcheck[@]}" "$work/c11" fork log
     printf '%s\n' 'int mdb_env_open(void);' 'int mdb_env_open(void) { return 7; }' >"$work/lmdb.c"

@@ -11,8 +11,8 @@
  * - Text in is pointer plus length, UTF-8, not NUL-terminated; NULL with length 0 is "not given". Text out is NUL-terminated
  *   UTF-8, borrowed, and good until the handle it came from is freed.
  * - `error` may be NULL; otherwise it is always written: NULL, or an error that the caller frees with fh_error_free().
- * - Other outputs are written on FH_OK only, unless a function says otherwise. What `_new`, `_open` and fh_info functions
- *   give out belongs to the caller and is freed with the type's _free.
+ * - Other outputs are written on FH_OK only, unless a function says otherwise. What `_new`, `_open`, fh_info and
+ *   fh_kv functions give out belongs to the caller and is freed with the type's _free.
  * - Callbacks come with a user_data and a user_data_free (NULL: nothing to free), which runs exactly once on every path,
  *   a failed registration included. A callback has to return: it must not throw, longjmp or end its thread.
  * - No function panics, throws, exits or changes signal handlers. In a forked child, handles made by the parent answer
@@ -97,6 +97,8 @@ enum { FH_LOG_ERROR = 1, FH_LOG_WARN = 2, FH_LOG_INFO = 3, FH_LOG_DEBUG = 4 };
 #define FH_FOREVER UINT64_MAX
 /** As wait_ms: the handle's own wait; one try if it has none. */
 #define FH_DEFAULT_WAIT (UINT64_MAX - 1)
+/** As the version that a write expects: none in particular. */
+#define FH_ANY_VERSION UINT64_MAX
 /** A string literal as the two arguments pointer and length. */
 #define FH_S(literal) "" literal, sizeof(literal) - 1
 
@@ -106,6 +108,7 @@ enum { FH_LOG_ERROR = 1, FH_LOG_WARN = 2, FH_LOG_INFO = 3, FH_LOG_DEBUG = 4 };
 #define FH_LOCK_OPTIONS_INIT { sizeof(fh_lock_options), FH_DEFAULT_WAIT, { 0, 0 }, { 0, 0 }, 0 }
 #define FH_HOLDER_INIT { sizeof(fh_holder), 0, 0, 0, 0, 0, 0, 0 }
 #define FH_WAITER_INIT { sizeof(fh_waiter), 0, 0, 0, 0 }
+#define FH_ROW_INIT { sizeof(fh_row), 0, 0, 0 }
 
 
 /**
@@ -129,9 +132,19 @@ typedef struct fh_error fh_error;
 typedef struct fh_info fh_info;
 
 /**
+ * The rows of one namespace. Needs no fh_client any more.
+ */
+typedef struct fh_kv fh_kv;
+
+/**
  * A handle of a lock or a semaphore: one owner, at most one permit.
  */
 typedef struct fh_lock fh_lock;
+
+/**
+ * Rows that were read, or what became of a write.
+ */
+typedef struct fh_rows fh_rows;
 
 /**
  * A step that is being put together. Not for several threads at once.
@@ -296,6 +309,28 @@ typedef struct {
      */
     uint32_t flags;
 } fh_lock_options;
+
+/**
+ * A row.
+ */
+typedef struct {
+    /**
+     * Set by FH_ROW_INIT; fields are only appended.
+     */
+    size_t struct_size;
+    /**
+     * Its key; borrowed from the fh_rows.
+     */
+    const char *key;
+    /**
+     * What it holds, as JSON; borrowed from the fh_rows.
+     */
+    const char *value_json;
+    /**
+     * Rises with every write on the whole store; 0: there is no such row.
+     */
+    uint64_t version;
+} fh_row;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1073,6 +1108,214 @@ fh_status fh_client_kv(const fh_client *client,
  * @since ABI 0
  */
 FH_API void fh_txn_free(fh_txn *txn);
+
+/**
+ * Gives out the rows of a namespace. Nothing is sent.
+ *
+ * @param ns  1 to 64 of a-z, 0-9, '.', '_' and '-'; checked when something is asked. Copied.
+ * @param kv  Not NULL. Gets the rows; free them with fh_kv_free().
+ * @return FH_OK. FH_ERR_INVALID.
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_new(const fh_client *client,
+                    const char *ns,
+                    size_t ns_len,
+                    fh_kv **kv,
+                    fh_error **error);
+
+/**
+ * Reads the row at a key.
+ *
+ * @param key   1 to 512 bytes of UTF-8 without NUL.
+ * @param rows  Not NULL. Gets one row, or none if there is none; free it with fh_rows_free().
+ * @return FH_OK, also without a row. FH_ERR_INVALID with a reason kv_…, or client_closed. FH_ERR_UNSUPPORTED: this store keeps
+ *         locks only. FH_ERR_UNREACHABLE.
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_get(const fh_kv *kv,
+                    const char *key,
+                    size_t key_len,
+                    fh_rows **rows,
+                    fh_error **error);
+
+/**
+ * Reads the rows at several keys, at most 1024, in one call.
+ *
+ * @param keys   count texts; NULL if count is 0.
+ * @param rows   Not NULL. Gets those that are there, by key.
+ * @return As fh_kv_get().
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_get_many(const fh_kv *kv,
+                         const fh_str *keys,
+                         size_t count,
+                         fh_rows **rows,
+                         fh_error **error);
+
+/**
+ * Reads a page of the rows whose keys begin with a prefix, by key.
+ *
+ * @param prefix  Not empty.
+ * @param limit   At most so many rows: 1 to 1000.
+ * @param after   Only keys after this one: fh_rows_next() of the page before; NULL with length 0 begins at the first.
+ * @param rows    Not NULL. Gets the page.
+ * @return As fh_kv_get().
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_get_prefix(const fh_kv *kv,
+                           const char *prefix,
+                           size_t prefix_len,
+                           uint32_t limit,
+                           const char *after,
+                           size_t after_len,
+                           fh_rows **rows,
+                           fh_error **error);
+
+/**
+ * Writes a row.
+ *
+ * @param value_json  What it shall hold, as JSON; at most 64 KiB.
+ * @param ttl_ms      How long it lasts, rounded up to whole seconds; FH_FOREVER.
+ * @param expect      The version that the row must have, 0: it must not be there; FH_ANY_VERSION: whatever is there.
+ * @param rows        Not NULL. Written on FH_OK and on FH_REFUSED; free it with fh_rows_free(). Gets one row: on FH_OK as it is
+ *                    now; on FH_REFUSED the one in the way, with version 0 if there is none.
+ * @return FH_OK. FH_REFUSED: it was not as expected, nothing was changed, and fh_rows_reason() tells why. FH_ERR_INVALID.
+ *         FH_ERR_UNSUPPORTED. FH_ERR_UNREACHABLE: nothing was done. FH_ERR_IN_DOUBT: sent, no answer; it is never sent again by
+ *         itself.
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_put(const fh_kv *kv,
+                    const char *key,
+                    size_t key_len,
+                    const char *value_json,
+                    size_t value_len,
+                    uint64_t ttl_ms,
+                    uint64_t expect,
+                    fh_rows **rows,
+                    fh_error **error);
+
+/**
+ * Writes a row if there is none.
+ *
+ * @return As fh_kv_put(); FH_REFUSED with the reason "exists".
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_put_if_absent(const fh_kv *kv,
+                              const char *key,
+                              size_t key_len,
+                              const char *value_json,
+                              size_t value_len,
+                              uint64_t ttl_ms,
+                              fh_rows **rows,
+                              fh_error **error);
+
+/**
+ * Removes a row.
+ *
+ * @param expect  The version that it must have; FH_ANY_VERSION.
+ * @return As fh_kv_put(), with the row as it was; FH_REFUSED with the reason "absent" also if there was none to remove.
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_delete(const fh_kv *kv,
+                       const char *key,
+                       size_t key_len,
+                       uint64_t expect,
+                       fh_rows **rows,
+                       fh_error **error);
+
+/**
+ * Adds to the number in a row, which is made if there is none.
+ *
+ * @param ttl_ms  How long a row lasts that is made here; one that is there keeps its own.
+ * @return As fh_kv_put(); FH_REFUSED with the reason "type" (it holds no number) or "limit" (no number can hold the sum).
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_incr(const fh_kv *kv,
+                     const char *key,
+                     size_t key_len,
+                     int64_t delta,
+                     uint64_t ttl_ms,
+                     fh_rows **rows,
+                     fh_error **error);
+
+/**
+ * Compares the version of a row and changes nothing.
+ *
+ * @param expect  The version; 0: it is not there.
+ * @return As fh_kv_put(); on FH_OK the value is null.
+ * @since ABI 0
+ */
+FH_API
+FH_MUST_USE
+fh_status fh_kv_check(const fh_kv *kv,
+                      const char *key,
+                      size_t key_len,
+                      uint64_t expect,
+                      fh_rows **rows,
+                      fh_error **error);
+
+/**
+ * Frees the rows of a namespace; NULL does nothing. The store's rows stay.
+ *
+ * @since ABI 0
+ */
+FH_API void fh_kv_free(fh_kv *kv);
+
+/**
+ * How many rows the answer has. 0 for NULL.
+ *
+ * @since ABI 0
+ */
+FH_API size_t fh_rows_count(const fh_rows *rows);
+
+/**
+ * A row of the answer, by rising key.
+ *
+ * @param index  0 to fh_rows_count() - 1.
+ * @param row    Not NULL, begun with FH_ROW_INIT. Its texts are borrowed until the answer is freed.
+ * @return FH_OK. FH_ERR_INVALID: there is no such row, or row was not begun.
+ * @since ABI 0
+ */
+FH_API FH_MUST_USE fh_status fh_rows_row(const fh_rows *rows, size_t index, fh_row *row);
+
+/**
+ * The key after which the next page of fh_kv_get_prefix() begins; NULL: this was the last.
+ *
+ * @return Borrowed until the answer is freed.
+ * @since ABI 0
+ */
+FH_API const char *fh_rows_next(const fh_rows *rows);
+
+/**
+ * Why a write changed nothing: "exists", "absent", "version", "limit" or "type"; NULL: it was done.
+ *
+ * @return Borrowed until the answer is freed.
+ * @since ABI 0
+ */
+FH_API const char *fh_rows_reason(const fh_rows *rows);
+
+/**
+ * Frees an answer; NULL does nothing.
+ *
+ * @since ABI 0
+ */
+FH_API void fh_rows_free(fh_rows *rows);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -24,6 +24,7 @@
 #include "fencehold/client.hpp"
 #include "fencehold/error.hpp"
 #include "fencehold/info.hpp"
+#include "fencehold/kv.hpp"
 #include "fencehold/lock.hpp"
 #include "fencehold/log.hpp"
 #include "fencehold/transaction.hpp"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the library into a fresh prefix and tests the C++ header from there: as C++17 and C++20 with every warning
-# an error, found by CMake and by pkg-config, shared and static, under valgrind; all scenarios; what must not compile;
-# the programs of docs/cpp.md. The last line is `N passed, N failed`.
+# an error, found by CMake and by pkg-config, shared and static, under valgrind, with servers of its own; all scenarios;
+# what must not compile; the programs of docs/cpp.md. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
@@ -13,6 +13,8 @@ mkdir -p "$work"
 source ffi/tests/counting.sh
 units='.*test cases: .*\| *([0-9]+) passed *\| *([0-9]+) failed.*'
 
+export FENCEHOLD=$CARGO_TARGET_DIR/debug/fencehold    # for tests/serve.hpp
+check 'the command builds' cargo build --quiet -p fencehold-cli
 bash ffi/install.sh "$prefix" >"$work/install.log" 2>&1 || { tail -n 60 "$work/install.log"; bad 'ffi/install.sh'; }
 if ((failed == 0)); then
     mv "$prefix" "$prefix-moved"    # what was installed must not know where it was

@@ -259,7 +259,7 @@ pub unsafe extern "C" fn fh_info_waiter(
 ///
 /// # Safety
 /// `T` begins with its `struct_size`; `place` is NULL or has as many writable bytes as its own says.
-unsafe fn fill<T: Copy>(found: Option<&T>, place: *mut T) -> fh_status {
+pub(crate) unsafe fn fill<T: Copy>(found: Option<&T>, place: *mut T) -> fh_status {
     let Some(found) = found else { return INVALID };
     if place.is_null() {
         return INVALID;

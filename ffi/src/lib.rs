@@ -13,6 +13,7 @@ pub mod cancel;
 pub mod client;
 pub mod error;
 pub mod info;
+pub mod kv;
 pub mod lock;
 pub mod log;
 pub mod status;

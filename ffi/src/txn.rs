@@ -16,7 +16,7 @@ use crate::lock::{claim, fh_lock};
 use crate::text::text;
 
 /// The status of a step that was refused for another reason than a lost guard.
-const REFUSED: fh_status = 5;
+pub(crate) const REFUSED: fh_status = 5;
 
 /// A step that is being put together. Not for several threads at once.
 pub struct fh_txn {

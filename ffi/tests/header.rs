@@ -26,7 +26,7 @@ fn generated() -> String {
     );
     let mut builder = cbindgen::Builder::new().with_config(config);
     // Not lib.rs: it would bring in all of them a second time.
-    for noun in ["status", "text", "log", "error", "info", "client", "cancel", "lock", "txn"] {
+    for noun in ["status", "text", "log", "error", "info", "client", "cancel", "lock", "txn", "kv"] {
         builder = builder.with_src(root.join(format!("src/{noun}.rs")));
     }
     let mut header = Vec::new();

@@ -16,6 +16,7 @@
 #include "../fencehold.h"
 #include "error.hpp"
 #include "info.hpp"
+#include "kv.hpp"
 #include "lock.hpp"
 #include "transaction.hpp"
 #include "wait.hpp"
@@ -149,6 +150,14 @@ class Client {
         detail::ErrorSlot error;
         detail::check(fh_txn_new(c_ptr(), &transaction, error.out()), error);
         return Transaction{transaction};
+    }
+
+    /// The rows of a namespace: 1 to 64 of a-z, 0-9, `.`, `_` and `-`, checked when something is asked.
+    Kv kv(std::string_view ns) const {
+        fh_kv *kv = nullptr;
+        detail::ErrorSlot error;
+        detail::check(fh_kv_new(c_ptr(), ns.data(), ns.size(), &kv, error.out()), error);
+        return Kv{kv};
     }
 
     /// The store's URL without credentials.

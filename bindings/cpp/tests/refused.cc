@@ -12,6 +12,7 @@ void refused(const Client &client, Lock &lock) {
     static_cast<void>(client.lock("n", {30s}));
     Lock moved{std::move(lock)};
     static_cast<void>(moved.acquire());
+    static_cast<void>(client.kv("n").put("k", "1", 30s));
 #elif CASE == 1  // a lifetime has no default
     static_cast<void>(client.lock("n", {}));
 #elif CASE == 2  // nor have the options
@@ -32,5 +33,9 @@ void refused(const Client &client, Lock &lock) {
     lock.try_lock_for(1s);
 #elif CASE == 10 // a client is one, too
     Client copy{client};
+#elif CASE == 11 // a row's lifetime has a unit as well
+    static_cast<void>(client.kv("n").put("k", "1", 30));
+#elif CASE == 12 // and a write an answer
+    client.kv("n").put("k", "1", 30s);
 #endif
 }

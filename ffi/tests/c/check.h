@@ -59,5 +59,6 @@ void step_tests(void);
 void fork_tests(void);
 void log_tests(void);
 void random_tests(void);
+void kv_tests(void);
 
 #endif

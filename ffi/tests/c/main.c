@@ -121,11 +121,11 @@ uint64_t now_ms(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} groups[] = {{"arguments", arguments_tests}, {"names", names_tests},       {"options", options_tests},
-              {"error", error_tests},         {"lock", lock_tests},         {"scope", scope_tests},
-              {"cancel", cancel_tests},       {"callback", callback_tests}, {"info", info_tests},
-              {"step", step_tests},           {"fork", fork_tests},         {"log", log_tests},
-              {"random", random_tests}};
+} groups[] = {
+    {"arguments", arguments_tests}, {"names", names_tests}, {"options", options_tests}, {"error", error_tests},
+    {"lock", lock_tests},           {"scope", scope_tests}, {"cancel", cancel_tests},   {"callback", callback_tests},
+    {"info", info_tests},           {"step", step_tests},   {"fork", fork_tests},       {"log", log_tests},
+    {"random", random_tests},       {"kv", kv_tests}};
 
 int main(int argc, char **argv) {
     size_t group;
