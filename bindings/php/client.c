@@ -466,6 +466,23 @@ ZEND_METHOD(Fencehold_Client, transaction) {
     fencehold_transaction_init(return_value, Z_OBJ_P(ZEND_THIS), txn);
 }
 
+ZEND_METHOD(Fencehold_Client, kv) {
+    zend_string *ns;
+    ZEND_PARSE_PARAMETERS_START(1, 1)
+    Z_PARAM_STR(ns)
+    ZEND_PARSE_PARAMETERS_END();
+    const fencehold_client *self = this_client(ZEND_THIS);
+    if (self->client == NULL) RETURN_THROWS();
+    fh_kv *kv = NULL;
+    fh_error *error = NULL;
+    const fh_status status = fh_kv_new(self->client, ZSTR_VAL(ns), ZSTR_LEN(ns), &kv, &error);
+    if (status != FH_OK) {
+        fencehold_raise(status, error);
+        RETURN_THROWS();
+    }
+    fencehold_kv_init(return_value, Z_OBJ_P(ZEND_THIS), kv);
+}
+
 ZEND_METHOD(Fencehold_Client, advance) {
     zval *by;
     ZEND_PARSE_PARAMETERS_START(1, 1)

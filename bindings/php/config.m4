@@ -37,7 +37,7 @@ if test "$PHP_FENCEHOLD" != "no"; then
   PHP_EVAL_LIBLINE([$fencehold_libs], [FENCEHOLD_SHARED_LIBADD])
   PHP_SUBST([FENCEHOLD_SHARED_LIBADD])
   PHP_NEW_EXTENSION([fencehold],
-    [fencehold.c client.c lock.c transaction.c values.c errors.c durations.c],
+    [fencehold.c client.c lock.c transaction.c kv.c values.c errors.c durations.c],
     [$ext_shared],,
     [-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers])
   PHP_ADD_EXTENSION_DEP([fencehold], [json])

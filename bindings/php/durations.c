@@ -14,6 +14,12 @@ static bool from_text(const char *text, size_t len, fencehold_duration what, uin
     fh_error *error = NULL;
     const fh_status status =
         what == FENCEHOLD_TTL ? fh_ttl_parse(text, len, ms, &error) : fh_wait_parse(text, len, ms, &error);
+    if (status != FH_OK && what == FENCEHOLD_EXPIRY) {
+        fh_error_free(error);
+        fencehold_raise_invalid("kv_bad_ttl", "\"%.*s\" is no lifetime of a row (kv_bad_ttl). Write '1h', or 'forever'",
+                                (int)(len < 64 ? len : 64), text);
+        return false;
+    }
     if (status != FH_OK) {
         fencehold_raise(status, error);
         return false;
@@ -38,6 +44,11 @@ static bool from_number(double number, fencehold_duration what, uint64_t *ms) {
     return from_text(text, (size_t)len, what, ms);
 }
 
+static const char *reason_of(fencehold_duration what) {
+    if (what == FENCEHOLD_EXPIRY) return "kv_bad_ttl";
+    return what == FENCEHOLD_TTL ? "locks_bad_ttl" : "locks_bad_wait";
+}
+
 static bool from_interval(zval *object, fencehold_duration what, uint64_t *ms) {
     const php_interval_obj *interval = Z_PHPINTERVAL_P(object);
     if (!interval->initialized) {
@@ -49,9 +60,9 @@ static bool from_interval(zval *object, fencehold_duration what, uint64_t *ms) {
     if (time->days != TIMELIB_UNSET) {
         days = (double)time->days;
     } else if (time->y != 0 || time->m != 0) {
-        fencehold_raise_invalid(what == FENCEHOLD_TTL ? "locks_bad_ttl" : "locks_bad_wait",
+        fencehold_raise_invalid(reason_of(what),
                                 "an interval of months or years has no fixed length (%s). Use days, hours or seconds",
-                                what == FENCEHOLD_TTL ? "locks_bad_ttl" : "locks_bad_wait");
+                                reason_of(what));
         return false;
     }
     const double length = days * DAY_MS + (double)time->h * 3600000 + (double)time->i * 60000 + (double)time->s * 1000 +

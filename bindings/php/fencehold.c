@@ -112,11 +112,16 @@ static PHP_MINIT_FUNCTION(fencehold) {
                              register_class_Fencehold_RunResult(), register_class_Fencehold_CommitResult());
     zend_class_entry *transaction = register_class_Fencehold_Transaction();
     fencehold_transaction_startup(transaction, register_class_Fencehold_Queue());
+    zend_class_entry *kv = register_class_Fencehold_Kv();
+    fencehold_kv_startup(kv, register_class_Fencehold_ValueRow(), register_class_Fencehold_ValuePage(),
+                         register_class_Fencehold_Written());
     register_exceptions();
 #ifdef ZEND_ACC_NODISCARD
     must_use(fencehold_lock_ce, "acquire");
     must_use(fencehold_lock_ce, "stepaside");
     must_use(transaction, "commit");
+    must_use(kv, "putifabsent");
+    must_use(kv, "check");
 #endif
     fh_set_log(write_log, NULL, NULL);
     return SUCCESS;

@@ -75,6 +75,9 @@ namespace Fencehold {
         /** Begins a step; nothing is sent before its commit(). */
         public function transaction(): Transaction {}
 
+        /** The rows of a namespace: 1 to 64 of a-z, 0-9, '.', '_' and '-', checked when something is asked. */
+        public function kv(string $namespace): Kv {}
+
         /** For tests, on memory:?clock=manual only: moves the store's clock on. */
         public function advance(int|float|string|\DateInterval $by): void {}
     }
@@ -333,6 +336,109 @@ namespace Fencehold {
 
         /** @param array $items each ['data' => …, 'partition' => …, 'transactionId' => …, 'traceId' => …] */
         public function push(array $items): Transaction {}
+    }
+
+    /**
+     * The rows of one namespace: values up to 64 KiB of JSON with versions, expiry and conditions.
+     *
+     * A value is what json_encode() can write. It comes back with arrays for its objects, whose members may have another
+     * order. A lost precondition is an answer. All calls throw UnsupportedException if the store keeps locks only, InvalidException with a reason kv_…,
+     * UnreachableException, and InDoubtException for a write that was sent and not answered: it is never sent again.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Kv
+    {
+        private function __construct() {}
+
+        /** The row at $key; null if there is none. */
+        public function get(string $key): ?ValueRow {}
+
+        /**
+         * Those of the rows at $keys, at most 1024, that are there, by key.
+         *
+         * @param string[] $keys
+         * @return ValueRow[]
+         */
+        public function getMany(array $keys): array {}
+
+        /** Up to $limit rows, 1 to 1000, whose keys begin with $prefix and come after $after, by key. */
+        public function getPrefix(string $prefix, int $limit = 1000, ?string $after = null): ValuePage {}
+
+        /**
+         * Writes a row.
+         *
+         * @param int|float|string|\DateInterval $ttl how long it lasts, rounded up to whole seconds; 'forever'
+         * @param int|null $expect the version that the row must have; 0: it must not be there; null: whatever is there
+         */
+        public function put(string $key, mixed $value, int|float|string|\DateInterval $ttl, ?int $expect = null): Written {}
+
+        /** Writes a row if there is none. */
+        #[\NoDiscard]
+        public function putIfAbsent(string $key, mixed $value, int|float|string|\DateInterval $ttl): Written {}
+
+        /** Removes a row, with $expect only one of that version; lost ('absent') if there is none. */
+        public function delete(string $key, ?int $expect = null): Written {}
+
+        /** Adds to the number in a row, which is made if there is none; $ttl is for that one. */
+        public function incr(string $key, int $delta, int|float|string|\DateInterval $ttl): Written {}
+
+        /** Whether a row has the version $expect; 0: is not there. */
+        #[\NoDiscard]
+        public function check(string $key, int $expect): Written {}
+    }
+
+    /**
+     * A row as it is stored.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class ValueRow
+    {
+        public readonly string $key;
+        public readonly mixed $value;
+        /** Rises with every write on the whole store. */
+        public readonly int $version;
+
+        private function __construct() {}
+    }
+
+    /**
+     * Some rows by key.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class ValuePage
+    {
+        /** @var ValueRow[] */
+        public readonly array $rows;
+        /** The key to go on after; null: there are no more. */
+        public readonly ?string $nextAfter;
+
+        private function __construct() {}
+    }
+
+    /**
+     * What became of a write or a check.
+     *
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Written
+    {
+        /** Whether it was done; else nothing was changed. */
+        public readonly bool $applied;
+        /** The row's; of delete() the removed one's; lost: that of the row in the way, 0: there is none. */
+        public readonly int $version;
+        /** The row's value, likewise; of check(): null. */
+        public readonly mixed $value;
+        /** Why it was lost: 'exists', 'absent', 'version', 'limit' or 'type'. */
+        public readonly ?string $reason;
+
+        private function __construct() {}
     }
 }
 

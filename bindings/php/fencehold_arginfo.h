@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 2c562ef3f6afb832363df771d4f43ddd603de08c */
+ * Stub hash: a3f1b1ec6806cebe0bf00c757d6cf51e7c174c74 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Fencehold_Client___construct, 0, 0, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, url, IS_STRING, 1, "null")
@@ -73,6 +73,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Fencehold_Client_forceRele
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Client_transaction, 0, 0, Fencehold\\Transaction, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Client_kv, 0, 1, Fencehold\\Kv, 0)
+	ZEND_ARG_TYPE_INFO(0, namespace, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Fencehold_Client_advance, 0, 1, IS_VOID, 0)
@@ -184,6 +188,57 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Queue_push, 0, 1,
 	ZEND_ARG_TYPE_INFO(0, items, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
 
+#define arginfo_class_Fencehold_Kv___construct arginfo_class_Fencehold_Lock___construct
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Kv_get, 0, 1, Fencehold\\ValueRow, 1)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Fencehold_Kv_getMany, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Kv_getPrefix, 0, 1, Fencehold\\ValuePage, 0)
+	ZEND_ARG_TYPE_INFO(0, prefix, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, limit, IS_LONG, 0, "1000")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, after, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Kv_put, 0, 3, Fencehold\\Written, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, ttl, DateInterval, MAY_BE_LONG|MAY_BE_DOUBLE|MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, expect, IS_LONG, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Kv_putIfAbsent, 0, 3, Fencehold\\Written, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, ttl, DateInterval, MAY_BE_LONG|MAY_BE_DOUBLE|MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Kv_delete, 0, 1, Fencehold\\Written, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, expect, IS_LONG, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Kv_incr, 0, 3, Fencehold\\Written, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, delta, IS_LONG, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, ttl, DateInterval, MAY_BE_LONG|MAY_BE_DOUBLE|MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Fencehold_Kv_check, 0, 2, Fencehold\\Written, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, expect, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Fencehold_ValueRow___construct arginfo_class_Fencehold_Lock___construct
+
+#define arginfo_class_Fencehold_ValuePage___construct arginfo_class_Fencehold_Lock___construct
+
+#define arginfo_class_Fencehold_Written___construct arginfo_class_Fencehold_Lock___construct
+
 
 ZEND_METHOD(Fencehold_Client, __construct);
 ZEND_METHOD(Fencehold_Client, lock);
@@ -197,6 +252,7 @@ ZEND_METHOD(Fencehold_Client, ping);
 ZEND_METHOD(Fencehold_Client, close);
 ZEND_METHOD(Fencehold_Client, forceRelease);
 ZEND_METHOD(Fencehold_Client, transaction);
+ZEND_METHOD(Fencehold_Client, kv);
 ZEND_METHOD(Fencehold_Client, advance);
 ZEND_METHOD(Fencehold_Lock, __construct);
 ZEND_METHOD(Fencehold_Lock, acquire);
@@ -238,6 +294,18 @@ ZEND_METHOD(Fencehold_Transaction, timers);
 ZEND_METHOD(Fencehold_Transaction, commit);
 ZEND_METHOD(Fencehold_Queue, __construct);
 ZEND_METHOD(Fencehold_Queue, push);
+ZEND_METHOD(Fencehold_Kv, __construct);
+ZEND_METHOD(Fencehold_Kv, get);
+ZEND_METHOD(Fencehold_Kv, getMany);
+ZEND_METHOD(Fencehold_Kv, getPrefix);
+ZEND_METHOD(Fencehold_Kv, put);
+ZEND_METHOD(Fencehold_Kv, putIfAbsent);
+ZEND_METHOD(Fencehold_Kv, delete);
+ZEND_METHOD(Fencehold_Kv, incr);
+ZEND_METHOD(Fencehold_Kv, check);
+ZEND_METHOD(Fencehold_ValueRow, __construct);
+ZEND_METHOD(Fencehold_ValuePage, __construct);
+ZEND_METHOD(Fencehold_Written, __construct);
 
 
 static const zend_function_entry class_Fencehold_Client_methods[] = {
@@ -253,6 +321,7 @@ static const zend_function_entry class_Fencehold_Client_methods[] = {
 	ZEND_ME(Fencehold_Client, close, arginfo_class_Fencehold_Client_close, ZEND_ACC_PUBLIC)
 	ZEND_ME(Fencehold_Client, forceRelease, arginfo_class_Fencehold_Client_forceRelease, ZEND_ACC_PUBLIC)
 	ZEND_ME(Fencehold_Client, transaction, arginfo_class_Fencehold_Client_transaction, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Client, kv, arginfo_class_Fencehold_Client_kv, ZEND_ACC_PUBLIC)
 	ZEND_ME(Fencehold_Client, advance, arginfo_class_Fencehold_Client_advance, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
@@ -339,6 +408,38 @@ static const zend_function_entry class_Fencehold_Transaction_methods[] = {
 static const zend_function_entry class_Fencehold_Queue_methods[] = {
 	ZEND_ME(Fencehold_Queue, __construct, arginfo_class_Fencehold_Queue___construct, ZEND_ACC_PRIVATE)
 	ZEND_ME(Fencehold_Queue, push, arginfo_class_Fencehold_Queue_push, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Fencehold_Kv_methods[] = {
+	ZEND_ME(Fencehold_Kv, __construct, arginfo_class_Fencehold_Kv___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Fencehold_Kv, get, arginfo_class_Fencehold_Kv_get, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Kv, getMany, arginfo_class_Fencehold_Kv_getMany, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Kv, getPrefix, arginfo_class_Fencehold_Kv_getPrefix, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Kv, put, arginfo_class_Fencehold_Kv_put, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Kv, putIfAbsent, arginfo_class_Fencehold_Kv_putIfAbsent, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Kv, delete, arginfo_class_Fencehold_Kv_delete, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Kv, incr, arginfo_class_Fencehold_Kv_incr, ZEND_ACC_PUBLIC)
+	ZEND_ME(Fencehold_Kv, check, arginfo_class_Fencehold_Kv_check, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Fencehold_ValueRow_methods[] = {
+	ZEND_ME(Fencehold_ValueRow, __construct, arginfo_class_Fencehold_ValueRow___construct, ZEND_ACC_PRIVATE)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Fencehold_ValuePage_methods[] = {
+	ZEND_ME(Fencehold_ValuePage, __construct, arginfo_class_Fencehold_ValuePage___construct, ZEND_ACC_PRIVATE)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Fencehold_Written_methods[] = {
+	ZEND_ME(Fencehold_Written, __construct, arginfo_class_Fencehold_Written___construct, ZEND_ACC_PRIVATE)
 	ZEND_FE_END
 };
 
@@ -686,6 +787,104 @@ static zend_class_entry *register_class_Fencehold_Queue(void)
 	INIT_NS_CLASS_ENTRY(ce, "Fencehold", "Queue", class_Fencehold_Queue_methods);
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Fencehold_Kv(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Fencehold", "Kv", class_Fencehold_Kv_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Fencehold_ValueRow(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Fencehold", "ValueRow", class_Fencehold_ValueRow_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
+
+	zval property_key_default_value;
+	ZVAL_UNDEF(&property_key_default_value);
+	zend_string *property_key_name = zend_string_init("key", sizeof("key") - 1, 1);
+	zend_declare_typed_property(class_entry, property_key_name, &property_key_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_key_name);
+
+	zval property_value_default_value;
+	ZVAL_UNDEF(&property_value_default_value);
+	zend_string *property_value_name = zend_string_init("value", sizeof("value") - 1, 1);
+	zend_declare_typed_property(class_entry, property_value_name, &property_value_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ANY));
+	zend_string_release(property_value_name);
+
+	zval property_version_default_value;
+	ZVAL_UNDEF(&property_version_default_value);
+	zend_string *property_version_name = zend_string_init("version", sizeof("version") - 1, 1);
+	zend_declare_typed_property(class_entry, property_version_name, &property_version_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_version_name);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Fencehold_ValuePage(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Fencehold", "ValuePage", class_Fencehold_ValuePage_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
+
+	zval property_rows_default_value;
+	ZVAL_UNDEF(&property_rows_default_value);
+	zend_string *property_rows_name = zend_string_init("rows", sizeof("rows") - 1, 1);
+	zend_declare_typed_property(class_entry, property_rows_name, &property_rows_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ARRAY));
+	zend_string_release(property_rows_name);
+
+	zval property_nextAfter_default_value;
+	ZVAL_UNDEF(&property_nextAfter_default_value);
+	zend_string *property_nextAfter_name = zend_string_init("nextAfter", sizeof("nextAfter") - 1, 1);
+	zend_declare_typed_property(class_entry, property_nextAfter_name, &property_nextAfter_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
+	zend_string_release(property_nextAfter_name);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Fencehold_Written(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Fencehold", "Written", class_Fencehold_Written_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
+
+	zval property_applied_default_value;
+	ZVAL_UNDEF(&property_applied_default_value);
+	zend_string *property_applied_name = zend_string_init("applied", sizeof("applied") - 1, 1);
+	zend_declare_typed_property(class_entry, property_applied_name, &property_applied_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_BOOL));
+	zend_string_release(property_applied_name);
+
+	zval property_version_default_value;
+	ZVAL_UNDEF(&property_version_default_value);
+	zend_string *property_version_name = zend_string_init("version", sizeof("version") - 1, 1);
+	zend_declare_typed_property(class_entry, property_version_name, &property_version_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_version_name);
+
+	zval property_value_default_value;
+	ZVAL_UNDEF(&property_value_default_value);
+	zend_string *property_value_name = zend_string_init("value", sizeof("value") - 1, 1);
+	zend_declare_typed_property(class_entry, property_value_name, &property_value_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ANY));
+	zend_string_release(property_value_name);
+
+	zval property_reason_default_value;
+	ZVAL_UNDEF(&property_reason_default_value);
+	zend_string *property_reason_name = zend_string_init("reason", sizeof("reason") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reason_name, &property_reason_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
+	zend_string_release(property_reason_name);
 
 	return class_entry;
 }

@@ -4,6 +4,7 @@
 
 #include <php.h>
 #include <fencehold.h>
+#include <zend_smart_str_public.h>
 
 #define PHP_FENCEHOLD_VERSION FH_VERSION
 
@@ -62,8 +63,16 @@ void fencehold_lock_end_all(void);
 void fencehold_transaction_startup(zend_class_entry *of_transaction, zend_class_entry *of_queue);
 void fencehold_transaction_init(zval *object, zend_object *client, fh_txn *txn);
 
+/* An argument as JSON; false: an exception is pending. */
+bool fencehold_to_json(zval *value, uint32_t argument, smart_str *json);
+
+/* Rows. */
+void fencehold_kv_startup(zend_class_entry *kv, zend_class_entry *row, zend_class_entry *page,
+                          zend_class_entry *written);
+void fencehold_kv_init(zval *object, zend_object *client, fh_kv *kv);
+
 /* Durations: of arguments. */
-typedef enum { FENCEHOLD_TTL, FENCEHOLD_WAIT, FENCEHOLD_TIME } fencehold_duration;
+typedef enum { FENCEHOLD_TTL, FENCEHOLD_WAIT, FENCEHOLD_TIME, FENCEHOLD_EXPIRY } fencehold_duration;
 bool fencehold_duration_arg(zval *value, uint32_t argument, fencehold_duration what, uint64_t *ms);
 
 /* Values. */
@@ -78,6 +87,7 @@ void fencehold_run_result(zval *object, bool acquired, zval *value, zval *refusa
 void fencehold_commit_result(zval *object, bool success, zval *reason, zval *results, fh_error *lost);
 /* Sets a readonly property of a new object; takes the value over. */
 void fencehold_set(zend_object *object, const char *name, zval *value);
+zend_object *fencehold_value_create(zend_class_entry *ce);
 /* An object that cannot be cloned and is only equal to itself. */
 extern zend_object_handlers fencehold_value_handlers;
 

@@ -32,6 +32,8 @@ build() {   # build FOLDER CONFIGURE-ARGUMENT…
         phpize && ./configure "$@" && make CFLAGS='-g -O2 -Werror' && make install INSTALL_ROOT="$PWD/root"
     )
 }
+export FENCEHOLD=$CARGO_TARGET_DIR/debug/fencehold    # for the tests that need a server
+check 'the command builds' cargo build --quiet -p fencehold-cli
 check 'ffi/install.sh' bash ffi/install.sh "$prefix"
 check 'builds with --with-fencehold=PREFIX and no warning' build "$work/build" --with-fencehold="$prefix"
 extension=$work/build/root$(php-config --extension-dir)/fencehold.so

@@ -82,16 +82,11 @@ void fencehold_transaction_init(zval *object, zend_object *client, fh_txn *txn) 
     GC_ADDREF(client);
 }
 
-/* The array as a JSON list; false: an exception is pending. */
-static bool to_json(zval *array, smart_str *json) {
+bool fencehold_to_json(zval *value, uint32_t argument, smart_str *json) {
     const int options = PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE | PHP_JSON_PRESERVE_ZERO_FRACTION;
-    if (!zend_array_is_list(Z_ARRVAL_P(array))) {
-        zend_argument_value_error(1, "must be a list");
-        return false;
-    }
     /* json_last_error() is the caller's: it stays as it was. */
     const php_json_error_code before = JSON_G(error_code);
-    const int status = php_json_encode_ex(json, array, options, PHP_JSON_PARSER_DEFAULT_DEPTH);
+    const int status = php_json_encode_ex(json, value, options, PHP_JSON_PARSER_DEFAULT_DEPTH);
     const php_json_error_code code = JSON_G(error_code);
     if (status == SUCCESS && code == PHP_JSON_ERROR_NONE && EG(exception) == NULL) {
         JSON_G(error_code) = before;
@@ -104,11 +99,18 @@ static bool to_json(zval *array, smart_str *json) {
         ZVAL_UNDEF(&why);
         zend_call_known_function(zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("json_last_error_msg")), NULL,
                                  NULL, &why, 0, NULL, NULL);
-        zend_argument_value_error(1, "cannot be written as JSON: %s",
+        zend_argument_value_error(argument, "cannot be written as JSON: %s",
                                   Z_TYPE(why) == IS_STRING ? Z_STRVAL(why) : "unknown error");
         zval_ptr_dtor(&why);
     }
     JSON_G(error_code) = before;
+    return false;
+}
+
+/* The array as a JSON list; false: an exception is pending. */
+static bool to_json(zval *array, smart_str *json) {
+    if (zend_array_is_list(Z_ARRVAL_P(array))) return fencehold_to_json(array, 1, json);
+    zend_argument_value_error(1, "must be a list");
     return false;
 }
 

@@ -16,7 +16,7 @@ typedef struct {
     zend_object std;
 } commit_result;
 
-static zend_object *value_create(zend_class_entry *ce) {
+zend_object *fencehold_value_create(zend_class_entry *ce) {
     zend_object *object = zend_objects_new(ce);
     object_properties_init(object, ce);
     object->handlers = &fencehold_value_handlers;
@@ -48,7 +48,8 @@ void fencehold_values_startup(zend_class_entry *holder, zend_class_entry *waiter
     run_ce = run;
     commit_ce = commit;
     zend_class_entry *all[] = {holder, waiter, info, refusal, run, commit};
-    for (size_t index = 0; index < sizeof all / sizeof all[0]; ++index) all[index]->create_object = value_create;
+    for (size_t index = 0; index < sizeof all / sizeof all[0]; ++index)
+        all[index]->create_object = fencehold_value_create;
     commit->create_object = commit_create;
     memcpy(&commit_handlers, &fencehold_value_handlers, sizeof commit_handlers);
     commit_handlers.offset = XtOffsetOf(commit_result, std);

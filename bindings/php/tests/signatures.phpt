@@ -4,7 +4,7 @@ The signatures are those that programs are written against
 fencehold
 --FILE--
 <?php
-foreach (['Client', 'Lock', 'Transaction', 'Queue', 'CommitResult', 'RunResult', 'Refusal', 'Holder', 'Waiter', 'LockInfo'] as $name) {
+foreach (['Client', 'Lock', 'Transaction', 'Queue', 'CommitResult', 'RunResult', 'Refusal', 'Holder', 'Waiter', 'LockInfo', 'Kv', 'ValueRow', 'ValuePage', 'Written'] as $name) {
     $class = new ReflectionClass("Fencehold\\$name");
     echo "$name\n";
     foreach ($class->getProperties() as $property) {
@@ -40,6 +40,7 @@ Client
   close(): void
   forceRelease(string $name, ?int $token = NULL, ?string $owner = NULL, int $slot = 0): bool
   transaction(): Fencehold\Transaction
+  kv(string $namespace): Fencehold\Kv
   advance(DateInterval|string|int|float $by): void
 Lock
   private __construct()
@@ -114,3 +115,28 @@ LockInfo
   readonly array $waiters
   private __construct()
   jsonSerialize(): array
+Kv
+  private __construct()
+  get(string $key): ?Fencehold\ValueRow
+  getMany(array $keys): array
+  getPrefix(string $prefix, int $limit = 1000, ?string $after = NULL): Fencehold\ValuePage
+  put(string $key, mixed $value, DateInterval|string|int|float $ttl, ?int $expect = NULL): Fencehold\Written
+  putIfAbsent(string $key, mixed $value, DateInterval|string|int|float $ttl): Fencehold\Written
+  delete(string $key, ?int $expect = NULL): Fencehold\Written
+  incr(string $key, int $delta, DateInterval|string|int|float $ttl): Fencehold\Written
+  check(string $key, int $expect): Fencehold\Written
+ValueRow
+  readonly string $key
+  readonly mixed $value
+  readonly int $version
+  private __construct()
+ValuePage
+  readonly array $rows
+  readonly ?string $nextAfter
+  private __construct()
+Written
+  readonly bool $applied
+  readonly int $version
+  readonly mixed $value
+  readonly ?string $reason
+  private __construct()
