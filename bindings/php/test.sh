@@ -112,7 +112,7 @@ if [[ $(tail -n 1 "$work/scenarios.log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed
     passed=$((passed + BASH_REMATCH[1]))
     failed=$((failed + BASH_REMATCH[2]))
     echo "     scenarios: $(tail -n 1 "$work/scenarios.log")"
-    grep -v '^ok ' "$work/scenarios.log" | head -n 60
+    grep -vE '^(ok|skipped) ' "$work/scenarios.log" | head -n 60
 else
     bad scenarios
     tail -n 40 "$work/scenarios.log"

@@ -22,6 +22,7 @@ counts() {   # counts NAME PATTERN COMMAND…: adds the two numbers that sed's P
     passed=$((passed + ${numbers%% *}))
     failed=$((failed + ${numbers##* }))
     echo "     $name: ${numbers%% *} passed, ${numbers##* } failed"
+    grep -E '^[0-9]+ skipped' "$work/log" | sed 's/^/     /' || true
     if ((code != 0)); then grep -vE '^ok ' "$work/log" | tail -n 100; fi
 }
 lines='^([0-9]+) passed, ([0-9]+) failed$'

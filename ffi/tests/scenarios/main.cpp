@@ -1,5 +1,6 @@
 // Plays every file of the folder given through fencehold.h; tests/scenarios/README.md describes the steps, and no rule
-// of leases is here. Prints one line a play and, last, `N passed, N failed`.
+// of leases is here. Each is played on a server of its own, too. Prints one line a play and, last, `N passed, N
+// failed`.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../../tests/on_server.hpp"
 #include "handles.hpp"
 
 using Json = nlohmann::json;
@@ -367,7 +369,8 @@ class Play {
         if (step.at("do") != "force_release") {
             with("slot", [&](const Json &expected) { compare("slot", fh_lock_slot(lock), expected); });
         }
-        with("ttl_ms", [&](const Json &expected) { compare("ttl", fh_lock_ttl_ms(lock), expected); });
+        with("ttl_ms",
+             [&](const Json &expected) { compare("ttl", fh_lock_ttl_ms(lock), test::granted_ms(url_, expected)); });
         with("remaining_ms", [&](const Json &range) {
             const auto remaining = fh_lock_remaining_ms(lock);
             if (remaining < range.at(0) || remaining > range.at(1)) {
@@ -415,9 +418,19 @@ class Play {
     Numbers tokens_;
 };
 
+void play_on(const std::string &url, const Json &scenario) {
+    Play play{url};
+    play.steps(scenario.at("steps"));
+    play.end();
+}
+
 void play(const Json &scenario, const std::string &store) {
     require_known(scenario, {"schema", "scenario", "store", "steps"});
     compare("schema", scenario.at("schema"), 1);
+    if (store == "http:") {
+        const test::Server server;
+        return play_on(server.url(), scenario);
+    }
     const auto mark = store.find('?');
     const auto parameters = mark == std::string::npos ? std::string{} : store.substr(mark);
     const auto scheme = store.substr(0, mark);
@@ -427,9 +440,7 @@ void play(const Json &scenario, const std::string &store) {
     const std::unique_ptr<std::string, decltype(remove)> removed{&folder, remove};
     if (scheme != "memory:" && scheme != "file:") throw Failure("unknown store " + store);
     const auto name = scheme == "memory:" ? "c" + folder.substr(folder.rfind('-')) : folder;
-    Play play{scheme + name + parameters};
-    play.steps(scenario.at("steps"));
-    play.end();
+    play_on(scheme + name + parameters, scenario);
 }
 
 // Maps every row of the table of kinds, and knows no kind that is not in it.
@@ -469,6 +480,7 @@ int main(int argc, char **argv) {
             ++failed;
         }
     }
+    test::Skipped skipped;
     for (const auto &path : files) {
         auto stores = Json::array({"?"});
         Json scenario;
@@ -476,6 +488,11 @@ int main(int argc, char **argv) {
             std::ifstream file{path};
             scenario = Json::parse(file);
             stores = scenario.at("store").is_array() ? scenario.at("store") : Json::array({scenario.at("store")});
+            if (const auto reason = test::why_not_on_a_server(scenario); reason.empty()) {
+                stores.push_back("http:");
+            } else {
+                skipped.add(path.filename().string(), reason);
+            }
         } catch (const std::exception &error) {
             std::cout << "FAILED " << path.filename().string() << ": " << error.what() << '\n';
             ++failed;
@@ -495,6 +512,7 @@ int main(int argc, char **argv) {
             ++(fault.empty() ? passed : failed);
         }
     }
+    skipped.print();
     std::cout << passed << " passed, " << failed << " failed" << std::endl;
     return failed == 0 ? 0 : 1;
 }
