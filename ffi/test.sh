@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Installs the library into a fresh prefix and tests the C interface from there: what it exports, the C tests as C11 and
-# as C++17 with every warning an error, under valgrind and with the sanitizers; all scenarios, on
-# servers too; the programs of docs/c.md.
-# The last line is `N passed, N failed`.
+# as C++17 with every warning an error, under valgrind and with the sanitizers; all scenarios, on servers
+# too; the programs of docs/c.md. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
