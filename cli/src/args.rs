@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Measures the store from here
     Bench(BenchArgs),
+    /// Makes or updates the schema of a postgres:// store
+    Migrate(MigrateArgs),
     /// Serves locks over HTTP until it is told to end (SIGTERM)
     Serve(ServeArgs),
     /// Writes a completion script for a shell to standard output
@@ -161,6 +163,15 @@ pub(crate) struct BenchArgs {
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct MigrateArgs {
+    /// The database [default: --store, then FENCEHOLD_URL]
+    pub(crate) url: Option<String>,
+    /// Writes the statements to standard output instead, and asks no database
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 #[derive(Args, Debug)]

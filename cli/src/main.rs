@@ -38,6 +38,7 @@ fn dispatch(cli: Cli) -> Result<i32, Failure> {
         Command::Release(args) => commands::release::run(&cli.store, &args),
         Command::Doctor(args) => commands::doctor::run(&cli.store, &args),
         Command::Bench(args) => commands::bench::run(&cli.store, &args),
+        Command::Migrate(args) => commands::migrate::run(&cli.store, &args),
         Command::Serve(args) => commands::serve::run(&cli.store, args),
         Command::Completions(args) => Ok(commands::print(&commands::completions(args.shell))),
         Command::Man => commands::man().map(|page| commands::print(&page)),

@@ -5,8 +5,8 @@ use crate::exit::Failure;
 use fencehold::{Client, ClientOptions, Ttl, Wait};
 use std::time::Duration;
 
-/// Opens the store; nothing is sent yet.
-pub(crate) fn open(args: &StoreArgs) -> Result<Client, Failure> {
+/// Who we are at the store, and how we know it.
+pub(crate) fn options(args: &StoreArgs) -> ClientOptions {
     let mut options = ClientOptions::new();
     if let Some(path) = &args.auth_token_file {
         options = options.auth_token_file(path);
@@ -14,8 +14,13 @@ pub(crate) fn open(args: &StoreArgs) -> Result<Client, Failure> {
     if let Some(path) = &args.ca_file {
         options = options.ca_file(path);
     }
+    options
+}
+
+/// Opens the store; nothing is sent yet.
+pub(crate) fn open(args: &StoreArgs) -> Result<Client, Failure> {
     // An empty URL means that none was given: the library looks at FENCEHOLD_URL and /etc/fencehold/url.
-    Ok(Client::open_with(args.store.as_deref().unwrap_or(""), options)?)
+    Ok(Client::open_with(args.store.as_deref().unwrap_or(""), options(args))?)
 }
 
 pub(crate) fn ttl(text: &str) -> Result<Ttl, Failure> {

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use crate::secret::Secret;
 use crate::store::etcd::EtcdUrl;
+use crate::store::postgres::PostgresUrl;
 use crate::store::zookeeper::EnsembleUrl;
-use crate::{Error, Kind, Result};
+use crate::{Error, Result};
 
 /// A store, as its URL names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum StoreUrl {
     Http { servers: Vec<ServerUrl> },
     /// `etcd://a,b:2379/prefix`.
     Etcd(EtcdUrl),
+    /// `postgres://user@a,b:5432/database`.
+    Postgres(PostgresUrl),
     /// `zookeeper://a,b:2181/root?layout=curator`.
     ZooKeeper(EnsembleUrl),
 }
@@ -121,13 +124,7 @@ impl StoreUrl {
             "http" | "https" => Ok(Self::Http { servers: url.split(',').map(server).collect::<Result<_>>()? }),
             "zookeeper" => EnsembleUrl::parse(path, parameters).map(Self::ZooKeeper),
             "etcd" | "etcds" => EtcdUrl::parse(scheme == "etcds", path, parameters).map(Self::Etcd),
-            "postgres" | "postgresql" => Err(Error::new(
-                Kind::Unsupported,
-                "unsupported",
-                format!(
-                    "this version of fencehold has no {scheme} store; it has file:, http:, etcd:, zookeeper: and memory:"
-                ),
-            )),
+            "postgres" | "postgresql" => PostgresUrl::parse(path, parameters).map(Self::Postgres),
             _ => Err(bad_url(format!("there is no store {scheme:?}"))),
         }
     }
@@ -137,6 +134,7 @@ impl StoreUrl {
         match self {
             Self::Http { servers } => servers.iter().map(|server| &*server.base).collect::<Vec<_>>().join(","),
             Self::Etcd(url) => url.shown(),
+            Self::Postgres(url) => url.shown(),
             Self::ZooKeeper(url) => url.shown(),
             _ => given.split('?').next().unwrap_or(given).to_string(),
         }
@@ -260,7 +258,7 @@ mod tests {
         ] {
             assert_eq!(StoreUrl::parse(bad).unwrap_err().reason(), "locks_bad_url", "{bad}");
         }
-        assert_eq!(StoreUrl::parse("postgres://a").unwrap_err().kind(), Kind::Unsupported);
+        assert!(matches!(StoreUrl::parse("postgresql://a/b").unwrap(), StoreUrl::Postgres(_)));
     }
 
     fn servers(url: &str) -> Vec<ServerUrl> {

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod doctor;
 pub(crate) mod ls;
+pub(crate) mod migrate;
 pub(crate) mod release;
 pub(crate) mod serve;
 pub(crate) mod show;

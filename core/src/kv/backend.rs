@@ -42,6 +42,17 @@ impl<S: RowStore> KvBackend<S> {
         self.run(body, |body| self.store.transact(intent, until, body))
     }
 
+    /// The same for a transaction about one lock alone.
+    pub(super) fn write_lock<T>(
+        &self,
+        name: &str,
+        intent: Intent,
+        until: Moment,
+        body: impl FnMut(&mut dyn Rows, &mut Vec<u32>) -> Result<T>,
+    ) -> Result<T> {
+        self.run(body, |body| self.store.transact_lock(name, intent, until, body))
+    }
+
     /// The same for a transaction that may be about rows of users as well.
     pub(super) fn write_values<T>(
         &self,
@@ -73,9 +84,22 @@ impl<S: RowStore> KvBackend<S> {
 
     /// Now and then removes some rows that are over, as part of a transaction that adds one.
     pub(super) fn tidy(&self, rows: &mut dyn Rows) -> Result<()> {
-        if !super::roll().is_multiple_of(TIDY_EVERY) {
+        if self.store.locks_by_name() || !super::roll().is_multiple_of(TIDY_EVERY) {
             return Ok(());
         }
+        self.sweep(rows)
+    }
+
+    /// The same in a transaction of its own, where those about a lock are about it alone.
+    pub(super) fn tidy_apart(&self, until: Moment) {
+        if !self.store.locks_by_name() || !super::roll().is_multiple_of(TIDY_EVERY) {
+            return;
+        }
+        // Rows that stay for now are found again.
+        let _ = self.store.transact(Intent::Keep, until, &mut |rows| self.sweep(rows));
+    }
+
+    fn sweep(&self, rows: &mut dyn Rows) -> Result<()> {
         // Another thread that is at it does enough.
         let Ok(mut tidied) = self.tidied.try_lock() else { return Ok(()) };
         for (table, after) in [Table::Locks, Table::Queues].into_iter().zip(tidied.iter_mut()) {
@@ -90,7 +114,7 @@ impl<S: RowStore> KvBackend<S> {
             Refused(Refusal),
         }
         let sent = self.clock().now();
-        let answer = self.write(Intent::Grow, until, |rows, wakes| {
+        let answer = self.write_lock(ask.name, Intent::Grow, until, |rows, wakes| {
             self.tidy(rows)?;
             Ok(match locks::attempt(rows, ask, None, wakes)? {
                 Tried::Granted { hold, already } => Answer::Granted(hold, already),
@@ -114,7 +138,7 @@ impl<S: RowStore> Backend for KvBackend<S> {
     }
 
     fn is_local(&self) -> bool {
-        true
+        self.store.is_local()
     }
 
     fn acquire(&self, ask: &Ask<'_>, turn: &Turn<'_>) -> Result<Outcome> {
@@ -133,7 +157,7 @@ impl<S: RowStore> Backend for KvBackend<S> {
     }
 
     fn renew(&self, ask: &Ask<'_>, hold: Hold, until: Moment) -> Result<Renewed> {
-        let answer = self.write(Intent::Keep, until, |rows, _| locks::renew(rows, ask, hold));
+        let answer = self.write_lock(ask.name, Intent::Keep, until, |rows, _| locks::renew(rows, ask, hold));
         Ok(match self.named(ask.name, answer)? {
             Kept::Done(token) => Renewed::Renewed { token },
             Kept::Lost(holders) => Renewed::Lost(holders),
@@ -141,7 +165,9 @@ impl<S: RowStore> Backend for KvBackend<S> {
     }
 
     fn release(&self, ask: &Ask<'_>, hold: Hold, until: Moment) -> Result<Released> {
-        let answer = self.write(Intent::Keep, until, |rows, wakes| locks::release(rows, ask, hold, wakes));
+        let answer =
+            self.write_lock(ask.name, Intent::Keep, until, |rows, wakes| locks::release(rows, ask, hold, wakes));
+        self.tidy_apart(until);
         Ok(match self.named(ask.name, answer)? {
             Kept::Done(_) => Released::Released,
             Kept::Lost(holders) => Released::NotOurs(holders),
@@ -157,7 +183,8 @@ impl<S: RowStore> Backend for KvBackend<S> {
     }
 
     fn force_release(&self, name: &str, slot: u32, id: &ReleaseId, until: Moment) -> Result<bool> {
-        let answer = self.write(Intent::Keep, until, |rows, wakes| locks::force_release(rows, name, slot, id, wakes));
+        let answer = self
+            .write_lock(name, Intent::Keep, until, |rows, wakes| locks::force_release(rows, name, slot, id, wakes));
         self.named(name, answer)
     }
 

@@ -138,6 +138,32 @@ pub trait RowStore: Send + Sync {
     /// read-only, damaged or of a newer format; `in_doubt` if a commit failed half way.
     fn transact(&self, intent: Intent, until: Moment, body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>) -> Result<()>;
 
+    /// As [`RowStore::transact`], for a transaction about the rows of one lock, which need not exclude
+    /// those about others.
+    ///
+    /// # Errors
+    /// As [`RowStore::transact`].
+    fn transact_lock(
+        &self,
+        name: &str,
+        intent: Intent,
+        until: Moment,
+        body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>,
+    ) -> Result<()> {
+        let _ = name;
+        self.transact(intent, until, body)
+    }
+
+    /// Whether [`RowStore::transact_lock`] excludes only what is about the same lock.
+    fn locks_by_name(&self) -> bool {
+        false
+    }
+
+    /// Whether the rows are in reach without a network.
+    fn is_local(&self) -> bool {
+        true
+    }
+
     /// A word for one waiting thread to sleep on.
     ///
     /// # Errors

@@ -21,6 +21,10 @@ use crate::{Kind, Result, futex};
 const STEP: Duration = Duration::from_millis(200);
 /// How long until a store that is out of reach is asked again.
 const AGAIN: Duration = Duration::from_millis(20);
+/// The same of a store behind a network.
+const REMOTE_AGAIN: Duration = Duration::from_millis(200);
+/// How long one step may take there.
+const REMOTE_STEP: Duration = Duration::from_secs(2);
 /// How long giving a place up may take.
 const LEAVE: Duration = Duration::from_secs(1);
 /// How often a waiter looks at a clock that only a test moves.
@@ -65,7 +69,8 @@ impl<S: RowStore> Wait<'_, S> {
         let real_end = boot_now().after(until.since(clock.now()));
         loop {
             let sent = clock.now();
-            let limit = until.min(sent.after(STEP));
+            let step = if self.backend.store.is_local() { STEP } else { REMOTE_STEP };
+            let limit = until.min(sent.after(step));
             let (mut pause, trouble) = match self.step(limit) {
                 Ok((Tried::Granted { hold, already }, _)) => return Ok(self.granted(hold, sent, already)),
                 Ok((Tried::Busy(busy), seen)) => {
@@ -73,8 +78,9 @@ impl<S: RowStore> Wait<'_, S> {
                     (self.pause(busy, seen), None)
                 }
                 // A store that is out of reach is ridden out for the length of the wait.
-                Err(error) if error.kind() == Kind::Unreachable => {
-                    (Pause { seen: None, until: boot_now().after(AGAIN) }, Some(error))
+                Err(error) if self.may_ask_again(&error) => {
+                    let again = if self.backend.store.is_local() { AGAIN } else { REMOTE_AGAIN };
+                    (Pause { seen: None, until: boot_now().after(again) }, Some(error))
                 }
                 Err(error) => return Err(error),
             };
@@ -97,7 +103,7 @@ impl<S: RowStore> Wait<'_, S> {
             None => {
                 // Most waits need not wait: no word and no ticket before that is known.
                 let ask = self.ask;
-                let first = self.backend.write(Intent::Grow, limit, |rows, wakes| {
+                let first = self.backend.write_lock(ask.name, Intent::Grow, limit, |rows, wakes| {
                     self.backend.tidy(rows)?;
                     locks::attempt(rows, ask, None, wakes)
                 })?;
@@ -119,18 +125,32 @@ impl<S: RowStore> Wait<'_, S> {
         let seen = word.word.load(Ordering::Acquire);
         let (ask, before) = (self.ask, self.place.number);
         let place = &mut self.place;
-        let tried = self.backend.write(Intent::Grow, limit, |rows, wakes| {
+        let tried = self.backend.write_lock(ask.name, Intent::Grow, limit, |rows, wakes| {
             self.backend.tidy(rows)?;
             place.number = before;
             if place.value.is_empty() {
                 place.value = value::ticket(ask.owner, ask.label, wall_micros(), word.id);
             }
-            locks::attempt(rows, ask, Some(place), wakes)
+            let tried = locks::attempt(rows, ask, Some(place), wakes)?;
+            Ok(match tried {
+                // The store's clock may be another machine's.
+                Tried::Busy(Busy { ahead, due: Some(due) }) => {
+                    Tried::Busy(Busy { ahead, due: Some(boot_now().after(due.since(rows.now()))) })
+                }
+                tried => tried,
+            })
         });
         if tried.is_err() {
             self.place.number = before;
         }
         Ok((tried?, seen))
+    }
+
+    /// Whether a failure is ridden out. Where a commit may have happened without our knowing, the next
+    /// try finds what it did by our owner.
+    fn may_ask_again(&self, error: &crate::Error) -> bool {
+        let is_in_doubt = error.kind() == Kind::InDoubt && !self.backend.store.is_local() && !self.ask.owner.is_empty();
+        error.kind() == Kind::Unreachable || is_in_doubt
     }
 
     fn granted(&mut self, hold: Hold, sent: Moment, already: bool) -> Outcome {
@@ -152,7 +172,7 @@ impl<S: RowStore> Wait<'_, S> {
         let ask = self.ask;
         let until = self.backend.clock().now().after(LEAVE);
         let refusal =
-            self.backend.write(Intent::Keep, until, |rows, _| locks::refusal(rows, ask, RefusalReason::TimedOut))?;
+            self.backend.write_lock(ask.name, Intent::Keep, until, |rows, _| locks::refusal(rows, ask, RefusalReason::TimedOut))?;
         Ok(Outcome::Refused(refusal))
     }
 
@@ -202,7 +222,7 @@ impl<S: RowStore> Wait<'_, S> {
         }
         let until = self.backend.clock().now().after(LEAVE);
         let (ask, place) = (self.ask, &self.place);
-        self.backend.write(Intent::Keep, until, |rows, wakes| locks::leave(rows, ask, place, wakes))?;
+        self.backend.write_lock(ask.name, Intent::Keep, until, |rows, wakes| locks::leave(rows, ask, place, wakes))?;
         self.place.number = None;
         Ok(())
     }

@@ -5,6 +5,7 @@ pub(crate) mod etcd;
 pub(crate) mod file;
 mod http;
 pub(crate) mod memory;
+pub(crate) mod postgres;
 pub(crate) mod zookeeper;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use etcd::EtcdStore;
 use file::FileStore;
 use http::HttpStore;
 use memory::MemoryStore;
+use postgres::PostgresStore;
 use zookeeper::ZooKeeperStore;
 
 /// Opens the store that `url` names, without any I/O.
@@ -43,6 +45,7 @@ pub(crate) fn open(url: &StoreUrl, options: &Resolved) -> Result<Arc<dyn Backend
         }
         StoreUrl::Etcd(url) => Ok(Arc::new(EtcdStore::open(url, &options.access))),
         StoreUrl::ZooKeeper(url) => Ok(Arc::new(ZooKeeperStore::open(url, &options.access))),
+        StoreUrl::Postgres(url) => Ok(Arc::new(KvBackend::new(PostgresStore::open(url, &options.access)))),
         StoreUrl::Http { servers } => Ok(Arc::new(HttpStore::open(servers, options)?)),
         #[cfg(not(target_os = "linux"))]
         StoreUrl::File { .. } => Err(crate::Error::new(

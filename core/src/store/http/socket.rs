@@ -55,7 +55,7 @@ impl<In: Transport> Connector<In> for Tcp {
 }
 
 /// The addresses of `host`, the two families taking turns.
-fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+pub(in crate::store) fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -98,7 +98,7 @@ fn look_up(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
 }
 
 /// Connects to whichever address answers first; each has a head start on the next.
-fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+pub(in crate::store) fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut waiting = addresses.iter();
     let mut racing: Vec<Socket> = Vec::new();
     let mut start_next = boot_now();

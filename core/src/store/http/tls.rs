@@ -111,7 +111,7 @@ impl<In: Transport> Connector<In> for Tls {
 }
 
 /// Notes why one side did not accept the other's certificate; that is not worth a second try.
-fn note_distrust(host: &str, error: &io::Error) {
+pub(in crate::store) fn note_distrust(host: &str, error: &io::Error) {
     use rustls::{AlertDescription as Alert, CertificateError as Fault, Error as TlsError};
     let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>()) else { return };
     let why = match error {

@@ -2,6 +2,6 @@
 
 mod store;
 mod table;
-mod words;
+pub(in crate::store) mod words;
 
 pub(crate) use store::MemoryStore;

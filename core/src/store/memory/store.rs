@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::table::{Tables, Transaction};
-use super::words;
+use super::words::Words;
 use crate::Result;
 use crate::clock::{Clock, Moment, wall_micros};
 use crate::kv::row::{ClientId, Intent, RowStore, Rows, WaitWord};
 use crate::process::{self, Generation, PerProcess};
+
+static WORDS: Words = Words::new();
 
 /// Rows in this process. A forked child finds each store empty.
 pub(crate) struct MemoryStore {
@@ -98,11 +100,11 @@ impl RowStore for MemoryStore {
     }
 
     fn wait_word(&self) -> Result<WaitWord> {
-        Ok(words::draw())
+        Ok(WORDS.draw())
     }
 
     fn wake(&self, word: u32) {
-        words::wake(word);
+        WORDS.wake(word);
     }
 
     fn notices_death(&self) -> bool {

@@ -8,30 +8,39 @@ use crate::process::PerProcess;
 
 /// How many waiters have a word of their own. More of them share words, which only wakes some of
 /// them for nothing.
-const WORDS: usize = 4096;
+pub(in crate::store) const WORDS: u32 = 4096;
 
-struct Words {
+struct Row {
     next: AtomicU32,
-    words: [AtomicU32; WORDS],
+    words: [AtomicU32; WORDS as usize],
 }
 
-// One for all stores of a process: a word outlives the store that it was drawn for.
-static OURS: PerProcess<Box<Words>> = PerProcess::new();
+/// Words of this process, one set for all stores of a kind: a word outlives the store that it was
+/// drawn for.
+pub(in crate::store) struct Words(PerProcess<Box<Row>>);
 
-fn ours() -> &'static Words {
-    OURS.get_or(|| Box::new(Words { next: AtomicU32::new(0), words: [const { AtomicU32::new(0) }; WORDS] }))
-}
+impl Words {
+    pub(in crate::store) const fn new() -> Self {
+        Self(PerProcess::new())
+    }
 
-/// A word for one waiter.
-pub(super) fn draw() -> WaitWord {
-    let words = ours();
-    let id = words.next.fetch_add(1, Ordering::Relaxed) % WORDS as u32;
-    WaitWord { id, word: &words.words[id as usize], shared: false }
-}
+    fn row(&self) -> &'static Row {
+        self.0.get_or(|| {
+            Box::new(Row { next: AtomicU32::new(0), words: [const { AtomicU32::new(0) }; WORDS as usize] })
+        })
+    }
 
-/// Wakes whoever sleeps on a word.
-pub(super) fn wake(id: u32) {
-    let word = &ours().words[id as usize % WORDS];
-    word.fetch_add(1, Ordering::Release);
-    futex::wake_all(word, false);
+    /// A word for one waiter.
+    pub(in crate::store) fn draw(&self) -> WaitWord {
+        let row = self.row();
+        let id = row.next.fetch_add(1, Ordering::Relaxed) % WORDS;
+        WaitWord { id, word: &row.words[id as usize], shared: false }
+    }
+
+    /// Wakes whoever sleeps on a word.
+    pub(in crate::store) fn wake(&self, id: u32) {
+        let word = &self.row().words[(id % WORDS) as usize];
+        word.fetch_add(1, Ordering::Release);
+        futex::wake_all(word, false);
+    }
 }
