@@ -147,6 +147,75 @@ class Etcd(Cluster):
         raise AssertionError("no leader")
 
 
+class PostgresNode(Node):
+    """A server of PostgreSQL, which refuses to run as root."""
+
+    def start(self) -> None:
+        user = "postgres" if os.getuid() == 0 else None
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                self.command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=user, group=user
+            )
+
+    def stop(self) -> None:
+        """Ends it at once; its children, which a kill would leave behind, end with it."""
+        self.signal(signal.SIGQUIT)
+        if self.process is not None:
+            self.process.wait()
+            self.process = None
+
+
+class Postgres(Cluster):
+    """One server, with passwords and TLS."""
+
+    PASSWORD = "p@ss word"
+
+    def __init__(self) -> None:
+        super().__init__()
+        (self.port,) = free_ports(1)
+        self.places.append(f"127.0.0.1:{self.port}")
+        self.binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+        data, password = self.folder / "data", self.folder / "password"
+        password.write_text(self.PASSWORD + "\n")
+        certificate = [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ]
+        certificate += ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"]
+        subprocess.run(certificate, cwd=self.folder, check=True, capture_output=True)
+        user = None
+        if os.getuid() == 0:
+            user = "postgres"
+            for path in [self.folder, *self.folder.iterdir()]:
+                shutil.chown(path, user, user)
+        init = [self.binaries / "initdb", "-D", data, "-A", "scram-sha-256", "-U", "postgres", f"--pwfile={password}"]
+        init += ["-E", "UTF8", "--no-locale", "--no-sync"]
+        subprocess.run(init, cwd=self.folder, check=True, capture_output=True, user=user, group=user)
+        # What is killed here is processes, never the machine.
+        settings = ["fsync=off", "listen_addresses=localhost", f"port={self.port}", "ssl=on", "max_connections=60"]
+        settings += [f"unix_socket_directories={self.folder}"]
+        settings += [f"ssl_cert_file={self.folder}/cert.pem", f"ssl_key_file={self.folder}/key.pem"]
+        command = [str(self.binaries / "postgres"), "-D", str(data)]
+        self.nodes.append(PostgresNode(command + [part for one in settings for part in ("-c", one)], self.folder, {}))
+
+    @property
+    def url(self) -> str:
+        return f"postgres://postgres:p%40ss%20word@127.0.0.1:{self.port}/postgres"
+
+    def is_ready(self, place: str) -> bool:
+        host, port = place.split(":")
+        command = [self.binaries / "pg_isready", "-q", "-h", host, "-p", port]
+        return subprocess.run(command, check=False).returncode == 0
+
+
 class ZooKeeper(Cluster):
     def __init__(self, count: int = 3) -> None:
         super().__init__()

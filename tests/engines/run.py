@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from cluster import Cluster, Etcd, ZooKeeper, wait_for
+import database
+from cluster import Cluster, Etcd, Postgres, ZooKeeper, wait_for
 from programs import FENCEHOLD, Contender, check_log, etcdctl, kazoo, ours, try_once, waiting
 
 HELD = 75
@@ -138,14 +139,14 @@ def restart_all(cluster: Cluster) -> None:
 
 def conformance(cluster: Cluster) -> tuple[int, int]:
     """The suite that every store has to pass."""
+    kind = cluster.url.split(":")[0]
     said = subprocess.run(
-        ["cargo", "test", "--quiet", "-p", "fencehold", "--test", "conformance"],
+        ["cargo", "test", "--quiet", "-p", "fencehold", "--test", "conformance", "--", f"on {kind}:"],
         env={**os.environ, "FENCEHOLD_CONFORMANCE": cluster.url},
         capture_output=True,
         text=True,
         check=False,
     )
-    kind = cluster.url.split(":")[0]
     lines = [line for line in said.stdout.splitlines() if line.startswith("test ") and f" on {kind}: ... " in line]
     passed = sum(line.endswith("... ok") for line in lines)
     failed = len(lines) - passed
@@ -170,9 +171,12 @@ def main() -> int:
             print(f"ok   {title}")
         sys.stdout.flush()
 
-    for engine in (Etcd, ZooKeeper):
+    for engine in (Postgres, Etcd, ZooKeeper):
         with engine() as cluster:
             kind = engine.__name__
+            if isinstance(cluster, Postgres):
+                for title, body in database.cases(cluster):
+                    case(f"{kind}: {title}", body)
             more = conformance(cluster)
             print(f"     {kind}, conformance: {more[0]} passed, {more[1]} failed")
             passed, failed = passed + more[0], failed + more[1]
@@ -193,11 +197,13 @@ def main() -> int:
                 parts = (cluster, theirs, ours(url, "jobs/nightly"), "jobs/nightly")
                 case(f"{kind}: {title} and ours exclude each other", partial(both_ways, *parts))
                 case(f"{kind}: {title} and ours replace killed holders", partial(killed_holders, *parts))
-            faults = [
+            faults: list[tuple[str, Callable[..., None]]] = [
                 ("its leader is killed", kill_leader),
                 ("a node stands still", pause_a_node),
                 ("all of it restarts", restart_all),
             ]
+            if isinstance(cluster, Postgres):
+                faults = [("it restarts", restart_all), ("its connections are ended", database.end_connections)]
             for title, fault in faults:
                 name = f"faults-{fault.__name__}"
                 case(f"{kind}: turns go on when {title}", partial(under_faults, cluster, fault, name))

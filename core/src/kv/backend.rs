@@ -183,8 +183,8 @@ impl<S: RowStore> Backend for KvBackend<S> {
     }
 
     fn force_release(&self, name: &str, slot: u32, id: &ReleaseId, until: Moment) -> Result<bool> {
-        let answer = self
-            .write_lock(name, Intent::Keep, until, |rows, wakes| locks::force_release(rows, name, slot, id, wakes));
+        let answer =
+            self.write_lock(name, Intent::Keep, until, |rows, wakes| locks::force_release(rows, name, slot, id, wakes));
         self.named(name, answer)
     }
 

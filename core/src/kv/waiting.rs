@@ -171,8 +171,9 @@ impl<S: RowStore> Wait<'_, S> {
         self.leave()?;
         let ask = self.ask;
         let until = self.backend.clock().now().after(LEAVE);
-        let refusal =
-            self.backend.write_lock(ask.name, Intent::Keep, until, |rows, _| locks::refusal(rows, ask, RefusalReason::TimedOut))?;
+        let refusal = self
+            .backend
+            .write_lock(ask.name, Intent::Keep, until, |rows, _| locks::refusal(rows, ask, RefusalReason::TimedOut))?;
         Ok(Outcome::Refused(refusal))
     }
 

@@ -25,9 +25,8 @@ impl Words {
     }
 
     fn row(&self) -> &'static Row {
-        self.0.get_or(|| {
-            Box::new(Row { next: AtomicU32::new(0), words: [const { AtomicU32::new(0) }; WORDS as usize] })
-        })
+        self.0
+            .get_or(|| Box::new(Row { next: AtomicU32::new(0), words: [const { AtomicU32::new(0) }; WORDS as usize] }))
     }
 
     /// A word for one waiter.

@@ -76,7 +76,8 @@ impl Failure {
                 Error::new(Kind::InDoubt, "in_doubt", detail)
             }
             Self::Refused { code, message } if code.starts_with("57P") || code.starts_with("08") => {
-                let detail = format!("the database ended the connection at the commit ({message}); it may have been done");
+                let detail =
+                    format!("the database ended the connection at the commit ({message}); it may have been done");
                 Error::new(Kind::InDoubt, "in_doubt", detail)
             }
             other => other.into_error(),

@@ -8,29 +8,29 @@ mod connection;
 mod failure;
 mod listener;
 mod place;
+mod pool;
 mod rows;
 mod schema;
 mod scram;
 mod wire;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use self::connection::{Connection, Reach};
+use self::connection::Reach;
 use self::failure::Failure;
 use self::listener::Listener;
+use self::pool::{Lent, Pool};
 use self::rows::Transaction;
+use crate::Result;
 use crate::client::Access;
 use crate::clock::{Clock, Moment, boot_now};
 use crate::kv::row::{Intent, RowStore, Rows, WaitWord};
 use crate::process::PerProcess;
-use crate::Result;
 
 pub(crate) use self::place::PostgresUrl;
 pub use self::schema::{SCHEMA, migrate};
 
-/// How many connections are kept for the next use.
-const KEPT: usize = 4;
 /// How long telling another process may take.
 const NOTIFY: Duration = Duration::from_millis(500);
 /// How long until a row that somebody guards is looked at again.
@@ -38,8 +38,7 @@ const GUARDED: Duration = Duration::from_millis(20);
 
 /// What a process has of a store. A forked child opens its own.
 struct Ours {
-    /// Guards the connections that nobody uses.
-    idle: Mutex<Vec<Connection>>,
+    pool: Pool,
     listener: Listener,
 }
 
@@ -51,12 +50,8 @@ pub(crate) struct PostgresStore {
     ours: PerProcess<Ours>,
 }
 
-/// What came of one run of a transaction.
-enum Ran {
-    Done(Result<()>),
-    /// Nothing was changed, and it may be run again.
-    Again(Failure),
-}
+/// Nothing was changed, and the transaction may be run again.
+struct Again(Failure);
 
 impl PostgresStore {
     /// The store at `url`. Nothing is sent before the first use.
@@ -66,32 +61,12 @@ impl PostgresStore {
     }
 
     fn ours(&self) -> &'static Ours {
-        self.ours.get_or(|| Ours { idle: Mutex::default(), listener: Listener::new() })
+        self.ours.get_or(|| Ours { pool: Pool::default(), listener: Listener::new() })
     }
 
-    /// A connection, and whether it was used before.
-    fn connection(&self, until: Moment) -> Result<(Connection, bool), Failure> {
-        loop {
-            let known = self.ours().idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            match known {
-                Some(connection) if connection.is_open() => return Ok((connection, true)),
-                Some(_) => {}
-                None => return Ok((self.reach.connect(until, schema::accept)?, false)),
-            }
-        }
-    }
-
-    fn put_back(&self, connection: Connection) {
-        if connection.is_broken() {
-            return;
-        }
-        let mut idle = self.ours().idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
-            idle.push(connection);
-        } else {
-            drop(idle);
-            connection.close();
-        }
+    /// A connection.
+    fn connection(&self, until: Moment) -> Result<Lent<'static>, Failure> {
+        self.ours().pool.lend(until, || self.reach.connect(until, schema::accept))
     }
 
     fn run_once(
@@ -100,37 +75,38 @@ impl PostgresStore {
         intent: Intent,
         until: Moment,
         body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>,
-    ) -> Ran {
-        let (mut connection, was_used) = match self.connection(until) {
-            Ok(made) => made,
-            Err(failure) => return Ran::Done(Err(failure.into_error())),
+    ) -> Result<Result<()>, Again> {
+        let failed = |failure: Failure| Ok(Err(failure.into_error()));
+        let mut lent = match self.connection(until) {
+            Ok(lent) => lent,
+            Err(failure) => return failed(failure),
         };
-        let ran = match Transaction::begin(&mut connection, about, intent, until) {
-            // The server may have closed it while nobody used it.
-            Err(failure) if was_used && matches!(failure, Failure::Broken(_)) || failure.ends_connection() && was_used => {
-                Ran::Again(failure)
-            }
-            Err(failure) => Ran::Done(Err(failure.into_error())),
+        let was_used = lent.was_used;
+        let ran = lent.connection().and_then(|connection| Transaction::begin(connection, about, intent, until));
+        let ran = match ran {
+            // The server may have ended it while nobody used it.
+            Err(failure) if was_used && failure.is_transient() && failure.ends_connection() => Err(Again(failure)),
+            Err(failure) => failed(failure),
             Ok(mut transaction) => match body(&mut transaction) {
                 Ok(()) => match transaction.commit() {
-                    Ok(()) => {
-                        self.put_back(connection);
-                        return Ran::Done(Ok(()));
-                    }
-                    Err((failure, _)) if failure.is_in_the_way() => Ran::Again(failure),
-                    Err((failure, true)) => Ran::Done(Err(failure.into_doubt())),
-                    Err((failure, false)) => Ran::Done(Err(failure.into_error())),
+                    Ok(()) => return Ok(Ok(())),
+                    Err(failure) if failure.is_in_the_way() => Err(Again(failure)),
+                    Err(failure) if intent == Intent::Read => failed(failure),
+                    Err(failure) => Ok(Err(failure.into_doubt())),
                 },
                 Err(error) => match transaction.fault.take() {
-                    None => Ran::Done(Err(error)),
-                    Some(failure) if failure.is_in_the_way() => Ran::Again(failure),
-                    Some(failure) => Ran::Done(Err(failure.into_error())),
+                    None => Ok(Err(error)),
+                    Some(failure) if failure.is_in_the_way() => Err(Again(failure)),
+                    Some(failure) => failed(failure),
                 },
             },
         };
-        // The transaction did not end by itself.
-        if !connection.is_broken() && connection.ask("ROLLBACK", until).is_ok() {
-            self.put_back(connection);
+        // The transaction did not end by itself. One whose end is not answered is never used again.
+        if lent
+            .connection()
+            .is_ok_and(|connection| connection.is_broken() || connection.ask("ROLLBACK", until).is_err())
+        {
+            lent.discard();
         }
         ran
     }
@@ -144,8 +120,8 @@ impl PostgresStore {
     ) -> Result<()> {
         loop {
             match self.run_once(about, intent, until, body) {
-                Ran::Done(answer) => return answer.map_err(|error| error.on_store(&self.shown)),
-                Ran::Again(failure) => {
+                Ok(answer) => return answer.map_err(|error| error.on_store(&self.shown)),
+                Err(Again(failure)) => {
                     let left = until.since(boot_now());
                     if left.is_zero() {
                         return Err(failure.into_error().on_store(&self.shown));
@@ -163,10 +139,7 @@ impl Drop for PostgresStore {
     fn drop(&mut self) {
         let Some(ours) = self.ours.get() else { return };
         ours.listener.stop();
-        let idle = std::mem::take(&mut *ours.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        for connection in idle {
-            connection.close();
-        }
+        ours.pool.close();
     }
 }
 
@@ -212,10 +185,9 @@ impl RowStore for PostgresStore {
         }
         // Whoever is not told looks within a second.
         let until = boot_now().after(NOTIFY);
-        if let Ok((mut connection, _)) = self.connection(until)
-            && connection.ask(&listener::notify(word), until).is_ok()
-        {
-            self.put_back(connection);
+        if let Ok(mut lent) = self.connection(until) {
+            // A connection that failed is not used again, whatever the reason.
+            let _ = lent.connection().and_then(|connection| connection.ask(&listener::notify(word), until));
         }
     }
 

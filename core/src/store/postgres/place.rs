@@ -12,9 +12,15 @@ const PORT: u16 = 5432;
 /// One server that may have the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
-    Tcp { host: String, port: u16 },
+    Tcp {
+        host: String,
+        port: u16,
+    },
     /// The folder of its socket.
-    Unix { folder: PathBuf, port: u16 },
+    Unix {
+        folder: PathBuf,
+        port: u16,
+    },
 }
 
 impl std::fmt::Display for Host {
@@ -105,7 +111,9 @@ impl PostgresUrl {
             Some(folder) => {
                 let port = if places.is_empty() { Some(PORT) } else { places.strip_prefix(':').and_then(number) };
                 let Some(port) = port else {
-                    return Err(bad_url("with host= the URL has no other host: postgres://user@/database?host=/folder"));
+                    return Err(bad_url(
+                        "with host= the URL has no other host: postgres://user@/database?host=/folder",
+                    ));
                 };
                 vec![Host::Unix { folder, port }]
             }

@@ -46,9 +46,9 @@ pub(super) fn limits(until: Moment) -> String {
 /// The advisory lock of one lock's rows. Two names that share it only wait for each other.
 fn lock_of(name: &str) -> i64 {
     // FNV-1a.
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     i64::from_ne_bytes(hash.to_ne_bytes())
 }
 
@@ -146,19 +146,16 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// Ends the transaction; what it did is there when this answers, or at once if it wrote nothing.
-    pub(super) fn commit(mut self) -> Result<(), (Failure, bool)> {
-        let is_write = !self.reads_only;
+    /// Ends the transaction; what it did is there when this answers.
+    pub(super) fn commit(mut self) -> Result<(), Failure> {
         let sql = std::mem::take(&mut self.pending) + "COMMIT";
-        match self.connection.ask(&sql, self.until) {
-            Ok(_) => Ok(()),
-            Err(failure) => Err((failure, is_write)),
-        }
+        self.connection.ask(&sql, self.until).map(drop)
     }
 
     fn draw(&mut self) -> Result<u64> {
         if self.versions.is_empty() {
-            let drawn = self.ask(&format!("SELECT nextval('fencehold.versions') FROM generate_series(1, {VERSIONS})"))?;
+            let drawn =
+                self.ask(&format!("SELECT nextval('fencehold.versions') FROM generate_series(1, {VERSIONS})"))?;
             self.versions = (0..drawn.rows.len()).filter_map(|row| drawn.number(row, 0)).collect();
             self.versions.sort_unstable_by(|one, other| other.cmp(one));
         }
@@ -194,8 +191,11 @@ impl<'a> Transaction<'a> {
             keys.join(", ")
         );
         let answer = self.ask(&sql)?;
-        let free: std::io::Result<Vec<Vec<u8>>> =
-            answer.rows.iter().map(|row| wire::unhex(row.first().and_then(Option::as_deref).unwrap_or_default())).collect();
+        let free: std::io::Result<Vec<Vec<u8>>> = answer
+            .rows
+            .iter()
+            .map(|row| wire::unhex(row.first().and_then(Option::as_deref).unwrap_or_default()))
+            .collect();
         let free = self.parsed(free)?;
         for (key, row) in rows {
             if over(row) && !free.contains(key) {

@@ -26,11 +26,12 @@ pub(super) fn accept(connection: &mut Connection, until: Moment) -> Result<(), F
             return Err(Failure::Error(Error::new(Kind::Store, "store_not_migrated", detail)));
         }
     }
-    // A standby that took over, or a backup that was restored, may have lost the last tokens.
+    // A standby that took over, or a backup that was restored, may have lost the last tokens. It need not be on the disk:
+    // whatever is granted later waits for that, and with it for this.
     let sql = format!(
-        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {}; SELECT pg_advisory_xact_lock({STORE}); SELECT \
-         setval('fencehold.versions', greatest(last_value, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)) \
-         FROM fencehold.versions; COMMIT",
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {}; SET LOCAL synchronous_commit = off; SELECT \
+         pg_advisory_xact_lock({STORE}); SELECT setval('fencehold.versions', \
+         greatest(last_value, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)) FROM fencehold.versions; COMMIT",
         limits(until)
     );
     connection.ask(&sql, until).map(drop)

@@ -60,7 +60,8 @@ impl Scram {
 
     /// Whether the server knows the password, by its last message.
     pub(super) fn is_genuine(&self, server: &str) -> bool {
-        let proof = server.split(',').find_map(|part| part.strip_prefix("v=")).and_then(|text| STANDARD.decode(text).ok());
+        let proof =
+            server.split(',').find_map(|part| part.strip_prefix("v=")).and_then(|text| STANDARD.decode(text).ok());
         proof.is_some() && proof == self.expected
     }
 }
@@ -79,7 +80,8 @@ mod tests {
         let own = format!("v={}", STANDARD.encode(scram.expected.clone().unwrap()));
         assert!(scram.is_genuine(&own));
         let nonce = scram.nonce.clone();
-        for bad in ["", "r=x,s=c2FsdA==,i=4096", &format!("r={nonce},s=c2FsdA==,i=1"), &format!("r={nonce}a,s=c2FsdA==,i=0")]
+        for bad in
+            ["", "r=x,s=c2FsdA==,i=4096", &format!("r={nonce},s=c2FsdA==,i=1"), &format!("r={nonce}a,s=c2FsdA==,i=0")]
         {
             assert!(scram.answer("secret", bad).is_err(), "{bad}");
         }

@@ -36,7 +36,8 @@ pub(super) fn query(sql: &str) -> Vec<u8> {
 pub(super) fn startup(user: &str, database: &str) -> Vec<u8> {
     let mut body = 196_608_u32.to_be_bytes().to_vec();
     // Nothing that a pooler does not know.
-    let pairs = [("user", user), ("database", database), ("application_name", "fencehold"), ("client_encoding", "UTF8")];
+    let pairs =
+        [("user", user), ("database", database), ("application_name", "fencehold"), ("client_encoding", "UTF8")];
     for (name, value) in pairs {
         body.extend_from_slice(name.as_bytes());
         body.push(0);
