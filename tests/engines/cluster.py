@@ -174,9 +174,12 @@ class Postgres(Cluster):
         super().__init__()
         (self.port,) = free_ports(1)
         self.places.append(f"127.0.0.1:{self.port}")
-        self.binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+        self.binaries = max(Path("/usr/lib/postgresql").glob("*/bin"))
         data, password = self.folder / "data", self.folder / "password"
         password.write_text(self.PASSWORD + "\n")
+        settings = ["[req]", "distinguished_name = dn", "x509_extensions = ext", "[dn]", "[ext]"]
+        settings += ["subjectAltName = DNS:localhost", "basicConstraints = CA:FALSE"]
+        (self.folder / "openssl.cnf").write_text("\n".join(settings) + "\n")
         certificate = [
             "openssl",
             "req",
@@ -186,10 +189,10 @@ class Postgres(Cluster):
             "-nodes",
             "-days",
             "2",
-            "-subj",
-            "/CN=localhost",
+            "-config",
+            "openssl.cnf",
         ]
-        certificate += ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"]
+        certificate += ["-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "cert.pem"]
         subprocess.run(certificate, cwd=self.folder, check=True, capture_output=True)
         user = None
         if os.getuid() == 0:

@@ -116,7 +116,7 @@ def knows_who_asks(cluster: Postgres) -> None:
     assert refused.returncode == 77 and "hunter2" not in refused.stderr, refused
     none = fencehold("ls", "--store", f"postgres://postgres@127.0.0.1:{cluster.port}/postgres")
     assert none.returncode == 77 and "password" in none.stderr, none
-    assert fencehold("ls", "--store", cluster.url.replace("/postgres", "/nowhere")).returncode == 73
+    assert fencehold("ls", "--store", cluster.url.removesuffix("postgres") + "nowhere").returncode == 73
     by_socket = f"postgres://postgres:p%40ss%20word@:{cluster.port}/postgres?host={cluster.folder}"
     assert fencehold("ls", "--store", by_socket).returncode == 0
     two = cluster.url.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1")
@@ -289,7 +289,7 @@ def a_users_transaction_is_its_own(cluster: Postgres) -> None:
 
 def the_page_is_true(cluster: Postgres) -> None:
     """The statements of docs/postgres.md."""
-    blocks = re.findall(r"```text\n(-- .*?)```", PAGE.read_text(), re.S)
+    blocks = re.findall(r"```text\n(-- .*?)```", PAGE.read_text(), re.DOTALL)
     assert len(blocks) >= 2, "the page shows how to guard and which rights are needed"
     with holding(cluster, "reports/nightly") as held, connect(cluster) as connection:
         connection.autocommit = True

@@ -148,7 +148,8 @@ fn never_more_than_the_permits_work_at_once(site: &Site) {
                     let now = working.fetch_add(1, Ordering::SeqCst) + 1;
                     most.fetch_max(now, Ordering::SeqCst);
                     too_many.fetch_add(i32::from(now > 3), Ordering::SeqCst);
-                    std::thread::sleep(Duration::from_millis(1));
+                    // Longer than handing a permit on takes.
+                    std::thread::sleep(Duration::from_millis(10));
                     working.fetch_sub(1, Ordering::SeqCst);
                     assert!(lock.release().unwrap());
                 }

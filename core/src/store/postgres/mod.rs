@@ -22,19 +22,19 @@ use self::failure::Failure;
 use self::listener::Listener;
 use self::pool::{Lent, Pool};
 use self::rows::Transaction;
-use crate::Result;
 use crate::client::Access;
 use crate::clock::{Clock, Moment, boot_now};
 use crate::kv::row::{Intent, RowStore, Rows, WaitWord};
 use crate::process::PerProcess;
+use crate::{Kind, Result};
 
 pub(crate) use self::place::PostgresUrl;
 pub use self::schema::{SCHEMA, migrate};
 
 /// How long telling another process may take.
 const NOTIFY: Duration = Duration::from_millis(500);
-/// How long until a row that somebody guards is looked at again.
-const GUARDED: Duration = Duration::from_millis(20);
+/// How long until a row that somebody guards is looked at again, at first and at most.
+const GUARDED: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(300)];
 
 /// What a process has of a store. A forked child opens its own.
 struct Ours {
@@ -118,16 +118,24 @@ impl PostgresStore {
         until: Moment,
         body: &mut dyn FnMut(&mut dyn Rows) -> Result<()>,
     ) -> Result<()> {
+        let (mut in_the_way, mut pause) = (None, GUARDED[0]);
         loop {
             match self.run_once(about, intent, until, body) {
+                // The time was over because of what was met before.
+                Ok(Err(error)) if error.kind() == Kind::Unreachable && in_the_way.is_some() => {
+                    let cause = in_the_way.take().map_or(error, Failure::into_error);
+                    return Err(cause.on_store(&self.shown));
+                }
                 Ok(answer) => return answer.map_err(|error| error.on_store(&self.shown)),
                 Err(Again(failure)) => {
                     let left = until.since(boot_now());
                     if left.is_zero() {
-                        return Err(failure.into_error().on_store(&self.shown));
+                        return Err(in_the_way.unwrap_or(failure).into_error().on_store(&self.shown));
                     }
                     if failure.is_in_the_way() {
-                        std::thread::sleep(GUARDED.min(left));
+                        std::thread::sleep(pause.min(left));
+                        pause = (pause * 2).min(GUARDED[1]);
+                        in_the_way = Some(failure);
                     }
                 }
             }
