@@ -131,7 +131,7 @@ def encrypts(cluster: Postgres) -> None:
     held = fencehold("run", "tls", "--store", url, *authority, "--", "true")
     assert held.returncode == 0, held
     distrusted = fencehold("ls", "--store", url)
-    assert distrusted.returncode == 77 and "issuer" in distrusted.stderr, distrusted
+    assert distrusted.returncode == 77 and "certificate" in distrusted.stderr, distrusted
     with connect(cluster) as connection:
         connection.autocommit = True
         connection.execute("ALTER SYSTEM SET ssl = off")

@@ -1,6 +1,7 @@
 //! A store of leases made of a store of rows.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::limits::check_permits;
 use super::locks::{self, Kept, Tried};
@@ -14,6 +15,7 @@ use crate::Result;
 use crate::backend::{Ask, Backend, Hold, KvAnswer, Outcome, Released, Renewed, Step, StepAnswer, Turn};
 use crate::clock::{Clock, Moment};
 use crate::info::{LockInfo, Refusal, RefusalReason, ReleaseId};
+use crate::ttl::Ttl;
 
 /// One in so many acquires tidies.
 const TIDY_EVERY: u64 = 64;
@@ -135,6 +137,10 @@ impl<S: RowStore> KvBackend<S> {
 impl<S: RowStore> Backend for KvBackend<S> {
     fn clock(&self) -> &Clock {
         self.store.clock()
+    }
+
+    fn lifetime(&self, asked: Ttl) -> Duration {
+        asked.get().max(self.store.shortest())
     }
 
     fn is_local(&self) -> bool {

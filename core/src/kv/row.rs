@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 use crate::Result;
 use crate::clock::{Clock, Moment};
@@ -157,6 +158,11 @@ pub trait RowStore: Send + Sync {
     /// Whether [`RowStore::transact_lock`] excludes only what is about the same lock.
     fn locks_by_name(&self) -> bool {
         false
+    }
+
+    /// The shortest lifetime that is worth granting, given how long an answer takes.
+    fn shortest(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Whether the rows are in reach without a network.

@@ -52,7 +52,7 @@ impl Traits {
             "file" => Self { notices_death: true, ..kv },
             // A server hands the permit to whoever is next, and cannot tell that it stands still.
             "http" | "https" => Self { shortest: ms(1_000), step: ms(1_300), calls: false, ..kv },
-            "postgres" | "postgresql" => Self { step: ms(1_300), ..kv },
+            "postgres" | "postgresql" => Self { shortest: ms(1_000), step: ms(1_300), ..kv },
             "etcd" | "etcds" => Self { shortest: ms(2_000), step: ms(3_300), has_slots: false, calls: false, ..kv },
             "zookeeper" => Self {
                 // The least that an ensemble is set up with.

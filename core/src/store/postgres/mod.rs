@@ -33,6 +33,8 @@ pub use self::schema::{SCHEMA, migrate};
 
 /// How long telling another process may take.
 const NOTIFY: Duration = Duration::from_millis(500);
+/// The shortest lifetime: a connection that has to be made first takes a good part of less.
+const SHORTEST: Duration = Duration::from_secs(1);
 /// How long until a row that somebody guards is looked at again, at first and at most.
 const GUARDED: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(300)];
 
@@ -176,6 +178,10 @@ impl RowStore for PostgresStore {
 
     fn locks_by_name(&self) -> bool {
         true
+    }
+
+    fn shortest(&self) -> Duration {
+        SHORTEST
     }
 
     fn is_local(&self) -> bool {

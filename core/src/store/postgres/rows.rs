@@ -67,7 +67,7 @@ const fn table_of(table: Table) -> &'static str {
 /// What is known of a row.
 struct Seen {
     is_live: bool,
-    owner: Option<String>,
+    value: Vec<u8>,
 }
 
 /// The rows during one transaction.
@@ -171,7 +171,7 @@ impl<'a> Transaction<'a> {
         }
         for (key, row) in &rows {
             let is_live = row.expires.is_none_or(|end| self.now() < end);
-            let seen = Seen { is_live, owner: Facts::of(&row.value).owner };
+            let seen = Seen { is_live, value: row.value.clone() };
             self.seen.insert((table, key.clone()), Some(seen));
         }
         Ok(rows)
@@ -312,9 +312,9 @@ impl Rows for Transaction<'_> {
         };
         let expires = expires.map_or_else(|| "NULL".to_string(), time);
         let (name, updated, value, place) = (table_of(table), time(self.now_micros), literal(row.value), literal(key));
-        let owner = Facts::of(row.value).owner;
-        let known = self.seen.insert((table, key.to_vec()), Some(Seen { is_live: true, owner: owner.clone() }));
-        let goes_on = matches!(known, Some(Some(Seen { is_live: true, owner: before })) if before == owner);
+        let seen = Seen { is_live: true, value: row.value.to_vec() };
+        let known = self.seen.insert((table, key.to_vec()), Some(seen)).flatten().filter(|seen| seen.is_live);
+        let goes_on = known.is_some_and(|before| Facts::of(&before.value).owner == Facts::of(row.value).owner);
         let changes = format!("version = {version}, expires = {expires}, updated = {updated}, value = {value}");
         let sql = match table {
             // A renewal: guards that hold the row do not mind.
