@@ -202,8 +202,10 @@ class Postgres(Cluster):
         init = [self.binaries / "initdb", "-D", data, "-A", "scram-sha-256", "-U", "postgres", f"--pwfile={password}"]
         init += ["-E", "UTF8", "--no-locale", "--no-sync"]
         subprocess.run(init, cwd=self.folder, check=True, capture_output=True, user=user, group=user)
+        with open(data / "postgresql.conf", "a") as configuration:
+            configuration.write("ssl = on\n")
         # What is killed here is processes, never the machine.
-        settings = ["fsync=off", "listen_addresses=localhost", f"port={self.port}", "ssl=on", "max_connections=60"]
+        settings = ["fsync=off", "listen_addresses=localhost", f"port={self.port}", "max_connections=60"]
         settings += [f"unix_socket_directories={self.folder}"]
         settings += [f"ssl_cert_file={self.folder}/cert.pem", f"ssl_key_file={self.folder}/key.pem"]
         command = [str(self.binaries / "postgres"), "-D", str(data)]
